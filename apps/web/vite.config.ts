@@ -13,6 +13,9 @@ const base = '/ui/';
 /** The script between the web UI and an app, which the daemon serves on the origin for apps. */
 const gate = 'app-gate';
 
+/** The modules where the files of the page and of the gate begin. */
+const isEntry = (id: string): boolean => /\/(?:index\.html|src\/main\.tsx|app-gate\/[^/]+)$/.test(id);
+
 /** The daemon that the development server forwards requests to. */
 const daemon = process.env['TOOLHIVE_API_URL'] ?? 'http://127.0.0.1:8080';
 
@@ -36,6 +39,10 @@ export default defineConfig({
       output: {
         // The daemon finds the gate by its name, and puts it into a document of its own.
         entryFileNames: ({ name }) => (name === gate ? '[name].js' : 'assets/[name]-[hash].js'),
+        // What every screen needs is one file. By default it would be twenty, each with a request of its own.
+        codeSplitting: {
+          groups: [{ name: 'first-view', tags: ['$initial'], test: (id) => !isEntry(id) }],
+        },
       },
     },
   },

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { weighUi, weightBudgets } from './weight.ts';
+import { maxFirstFiles, weighUi, weightBudgets } from './weight.ts';
 
 test('the first view, every other screen, and the styles are within their budgets', async () => {
-  const { firstView, style, screens } = await weighUi();
+  const { firstView, firstFiles, style, screens } = await weighUi();
 
   const heavy = [...screens].filter(([, bytes]) => bytes > weightBudgets.screen);
   expect(heavy).toEqual([]);
@@ -10,5 +10,6 @@ test('the first view, every other screen, and the styles are within their budget
   expect(screens.size).toBe(18);
   expect(Math.min(firstView, style, ...screens.values())).toBeGreaterThan(0);
   expect(firstView).toBeLessThanOrEqual(weightBudgets.firstView);
+  expect(firstFiles).toBeLessThanOrEqual(maxFirstFiles);
   expect(style).toBeLessThanOrEqual(weightBudgets.style);
 });

@@ -4,11 +4,15 @@ import { buildUi, uiFolder } from '../../scripts/build-ui.ts';
 
 /** The most bytes that the web UI may have, compressed with Brotli. */
 export const weightBudgets = { firstView: 90_000, screen: 20_000, style: 12_000 };
+/** The most script files of the first view: each is a request, which takes a browser longer than a few kilobytes. */
+export const maxFirstFiles = 3;
 
 /** Bytes of the built web UI, compressed with Brotli. */
 export interface Weights {
   /** The script that the first screen needs. */
   firstView: number;
+  /** How many files that script is. */
+  firstFiles: number;
   style: number;
   /** By screen: the script that it needs in addition to that of the first view, workers included. */
   screens: ReadonlyMap<string, number>;
@@ -33,9 +37,10 @@ export async function weighUi(): Promise<Weights> {
     [...chunks.values()].flatMap(({ file, css = [] }) => [file, ...css]).filter(isStyle),
   );
   const screens = new Map<string, number>();
-  for (const name of chunks.get('index.html')?.dynamicImports ?? [])
+  const inFirst = [...chunks.values()].filter(({ file }) => first.has(file));
+  for (const name of inFirst.flatMap(({ dynamicImports = [] }) => dynamicImports))
     screens.set(name, await bytesOf(filesOf(chunks, name).difference(first)));
-  return { firstView: await bytesOf(first), style: await bytesOf(styles), screens };
+  return { firstView: await bytesOf(first), firstFiles: first.size, style: await bytesOf(styles), screens };
 }
 
 /** The scripts that a chunk needs before it runs, and those that it gives to workers. */

@@ -66,6 +66,22 @@ test('the search opens by click, tap, key on its button, Ctrl+K, Cmd+K and slash
   expect([errors, foreign]).toStrictEqual([[], []]);
 });
 
+test('nothing blurs the page behind it, which would be painted again with every change', async () => {
+  await using visited = await visit('/toolhive/');
+  const { page } = visited;
+  await open(page);
+
+  const found = await page.evaluate(() =>
+    [...document.querySelectorAll('*')].flatMap((element) =>
+      [null, '::before', '::after']
+        .filter((part) => getComputedStyle(element, part).backdropFilter !== 'none')
+        .map((part) => `${element.className}${part ?? ''}`),
+    ),
+  );
+
+  expect(found).toEqual([]);
+});
+
 test.for<[string, (page: Page) => Promise<unknown>]>([
   ['the pointer above it', (page) => searchButton(page).hover()],
   ['the focus on it', (page) => searchButton(page).focus()],
