@@ -44,7 +44,7 @@ export async function buildDocs({
   onBuild = () => {},
 }: SiteOptions = {}): Promise<boolean> {
   await using _turn = await ownTurn();
-  await writeSiteFiles();
+  await (siteFiles ??= writeSiteFiles());
   const fingerprint = await fingerprintOf(env, config);
   if ((await fingerprintIn(folder)) === fingerprint) {
     await compressSite(folder, effort);
@@ -68,6 +68,9 @@ export async function buildDocs({
     await rm(fresh, { recursive: true, force: true });
   }
 }
+
+/** Written once in a process, which builds several sites from the same sources. */
+let siteFiles: Promise<void> | undefined;
 
 /** The file in a built site with the hash of its sources. */
 const fingerprintFile = '.fingerprint';
