@@ -608,6 +608,19 @@ test('explains why a server cannot listen on a port that leads to this machine',
   expect(causeOf(line, { localPorts: [6379] })?.fix).toContain('--target-port');
 });
 
+test.each([
+  `Missing variables:\n${`${' '.repeat(499)}x\n`.repeat(100)}`,
+  `${`${'不存在'.repeat(166)}\n`.repeat(100)}`,
+  `${`Error: /home/server/${'a/'.repeat(240)}\n`.repeat(100)}`,
+  `TypeError: x\nTraceback (most recent call last)\n${`  File "${'/site-packages'.repeat(34)}\n`.repeat(98)}`,
+])('reads hostile output as often as it comes (%#)', (output) => {
+  const found = Array.from({ length: 50 }, () =>
+    complaintIn(output, { publishedAt: '2025-05-01T12:00:00Z' }),
+  );
+
+  expect(new Set(found.map((cause) => cause?.fix)).size).toBe(1);
+});
+
 test('reads output full of control sequences that do not end', () => {
   const output = `Error: no\n${'\u001b]'.repeat(30_000)}\nError: API_KEY is required`;
   const outputs = Array.from({ length: 50 }, () => causeOf(output)?.fix);

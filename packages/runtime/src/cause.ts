@@ -62,7 +62,7 @@ function breaksWhileLoading(output: string): boolean {
   const trace = output.slice(output.lastIndexOf('Traceback (most recent call last)'));
   const frames = [
     ...trace.matchAll(
-      /^\s+File "[^"\n]{0,300}\/site-packages\/([\w.-]{1,100})(?:\/[^"\n]{1,300})?", line \d+, in (\S+)$/gm,
+      /^ +File "[^"\n]{0,300}\/site-packages\/([\w.-]{1,100})(?:\/[^"\n]{1,300})?", line \d+, in (\S+)$/gm,
     ),
   ];
   const [, own] = frames[0] ?? [];
@@ -265,7 +265,7 @@ const complaints: readonly Complaint[] = [
   {
     // The same in other languages in which packages speak.
     pattern:
-      /(?:不存在|找不到|未找到|見つかりません|存在しません|찾을 수 없|не найден|не существует|no existe|no se encontr|não existe|não encontrad|introuvable|n'existe pas|nicht gefunden|existiert nicht|non trovat)\S{0,20}.{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})['"`]?[:：]? ?(?:文件|目录)?(?:不存在|找不到|未找到|が見つかりません|не найден|не существует|no existe|não existe|introuvable|nicht gefunden)/i,
+      /(?:不存在|找不到|未找到|見つかりません|存在しません|찾을 수 없|не найден|не существует|no existe|no se encontr|não existe|não encontrad|introuvable|n'existe pas|nicht gefunden|existiert nicht|non trovat).{0,120}?\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})|\/home\/server\/(\.?[\w@+-][\w./@+-]{0,200})['"`]?[:：]? ?(?:文件|目录)?(?:不存在|找不到|未找到|が見つかりません|не найден|не существует|no existe|não existe|introuvable|nicht gefunden)/i,
     fix: (places) => atHome(places.find((place) => place !== undefined) ?? ''),
   },
   {

@@ -18,7 +18,7 @@ const namesFile = /\bpath (?:of|to)\b|\bfile ?path\b/i;
 const isTrace = /\b(?:DEBUG|TRACE|VERBOSE)\b[\]:]/;
 /** A line of a list that begins with a variable. */
 const listed =
-  /^\s*(?:[-*•]|\d{1,2}[.)]|\[[ x]\]|[✗✘❌])?\s*([`'"]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+[`'"]?(?:$|[\s:=(,].*))$/u;
+  /^(?:[-*•]|\d{1,2}[.)]|\[[ x]\]|[✗✘❌])?\s*([`'"]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+[`'"]?(?:$|[\s:=(,].*))$/u;
 /** Error codes, and settings that ToolHive makes itself. */
 const isOther = /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$|^(?:UV|PIP|NPM|NODE)_/;
 const isPath =
@@ -59,7 +59,7 @@ function withLists(lines: readonly string[]): string[] {
   const joined: string[] = [];
   let [isInList, isChoice, separator] = [false, false, ' '];
   for (const line of lines) {
-    const [, item] = listed.exec(line) ?? [];
+    const [, item] = listed.exec(line.trimStart()) ?? [];
     if (isInList && item !== undefined) {
       if (!isOptional.test(item)) joined.push(`${joined.pop() ?? ''}${separator}${item}`);
       if (isChoice) separator = ' or ';
