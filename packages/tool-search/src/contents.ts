@@ -30,7 +30,8 @@ export class IndexContents {
   /** The server of each tool as a number. */
   readonly servers: Uint32Array;
   readonly grams = new Map<string, Grams>();
-  readonly gramLengths: Float32Array;
+  /** How much each sequence of characters counts in each tool: less in a longer text. */
+  readonly gramShares: Float64Array;
   /** What the words of each tool mean together. */
   readonly meanings: Meanings;
   readonly words: WordMeanings;
@@ -50,7 +51,7 @@ export class IndexContents {
     const sizes = countsOfAll(this.servers);
     this.#shares = sharesOf(sizes);
     this.#total = [...sizes].reduce((sum, [server, size]) => sum + size * (this.#shares.get(server) ?? 1), 0);
-    this.gramLengths = new Float32Array(tools.length);
+    this.gramShares = new Float64Array(tools.length);
   }
 
   /** Yields where other work may continue. */
@@ -133,7 +134,7 @@ export class IndexContents {
     for (const [at, { name, description = '' }] of this.#tools.entries()) {
       const grams = gramsOf(`${name} ${description}`.slice(0, tuning.maxFieldLength));
       total += grams.size;
-      this.gramLengths[at] = grams.size;
+      this.gramShares[at] = grams.size;
       for (const gram of grams) {
         const tools = building.get(gram);
         if (tools === undefined) building.set(gram, [at]);
@@ -142,8 +143,8 @@ export class IndexContents {
       yield;
     }
     const average = total / Math.max(1, this.#tools.length);
-    for (const [at, length] of this.gramLengths.entries())
-      this.gramLengths[at] = 0.5 + (0.5 * length) / Math.max(1, average);
+    for (const [at, size] of this.gramShares.entries())
+      this.gramShares[at] = 1 / (0.5 + (0.5 * size) / Math.max(1, average));
     for (const [gram, tools] of building)
       this.grams.set(gram, {
         tools: Uint32Array.from(tools),
@@ -176,9 +177,11 @@ function contentOf(terms: readonly string[]): FieldContent {
 /** How much each term of a tool counts for its meaning. */
 function factorsOf(content: readonly FieldContent[]): Map<string, number> {
   const factors = new Map<string, number>();
-  for (const [index, { meaning }] of fields.entries())
+  for (const [index, { meaning }] of fields.entries()) {
+    if (meaning === 0) continue; // such fields have half of all words
     for (const [term, occurrences] of content[index]?.counts ?? [])
       factors.set(term, (factors.get(term) ?? 0) + meaning * (1 + Math.log(occurrences)));
+  }
   return factors;
 }
 

@@ -119,12 +119,14 @@ export class Scorer {
   }
 
   #addGrams(scores: Float64Array, query: string): void {
+    const { grams, gramShares } = this.#contents;
     for (const gram of gramsOf(query)) {
-      const found = this.#contents.grams.get(gram);
-      if (found === undefined) continue;
-      for (const tool of found.tools)
-        scores[tool] =
-          (scores[tool] ?? 0) + (tuning.gramWeight * found.idf) / (this.#contents.gramLengths[tool] ?? 1);
+      const { tools, idf } = grams.get(gram) ?? { tools: none, idf: 0 };
+      const weight = tuning.gramWeight * idf;
+      for (let at = 0; at < tools.length; at++) {
+        const tool = tools[at] ?? 0;
+        scores[tool] = (scores[tool] ?? 0) + weight * (gramShares[tool] ?? 0);
+      }
     }
   }
 
@@ -174,6 +176,8 @@ export class Scorer {
     }
   }
 }
+
+const none = new Uint32Array();
 
 function maximum(values: Float64Array): number {
   let most = 0;

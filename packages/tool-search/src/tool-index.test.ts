@@ -203,6 +203,42 @@ describe('a search', () => {
     });
   });
 
+  test('begins with the same tools, however many follow', async () => {
+    const words = ['file', 'folder', 'read', 'write', 'page', 'mail', 'weather', 'list', 'search'];
+    const many = Array.from({ length: 1_000 }, (_, at) =>
+      aTool(`server-${at}`, `${words[at % 9]}_${words[(at >> 3) % 9]}`, {
+        description: `${words[(at >> 5) % 9]} ${words[(at >> 2) % 9]} ${words[(at * 7) % 9]}`,
+      }),
+    );
+    const index = await ToolIndex.build(many);
+
+    for (const query of ['read a file', 'list the mail and search the page', 'weather']) {
+      const found = index.search(query, { limit: 4 }).map(({ tool }) => tool.id);
+      expect(found).toHaveLength(4);
+      expect(found).toEqual(
+        index
+          .search(query, { limit: 1_000 })
+          .slice(0, 4)
+          .map(({ tool }) => tool.id),
+      );
+    }
+  });
+
+  test('finds the tool of another server behind many tools of one', async () => {
+    const many = Array.from({ length: 900 }, (_, at) => aTool('large', `send_mail_${at}`));
+    const other = aTool('small', 'send_mail', {
+      description: 'With a description that says nothing else about it.',
+    });
+    const index = await ToolIndex.build([...many, other]);
+    const boostOf = ({ server }: SearchableTool): number => (server === 'small' ? 0.75 : 1);
+
+    const all = index.search('send a mail', { limit: 900, boostOf }).map(({ tool }) => tool.server);
+    const few = index.search('send a mail', { limit: 8, boostOf }).map(({ tool }) => tool.server);
+
+    expect(all.slice(0, 200)).not.toContain('small');
+    expect(few).toContain('small');
+  });
+
   test('returns only tools within the distance', async () => {
     const index = await ToolIndex.build([...files, weather]);
     const all = index.search('read file', { limit: 8 });

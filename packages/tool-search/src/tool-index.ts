@@ -86,43 +86,59 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
 
   /** Returns the tools that fit a query, the best first. An empty result is a valid answer. */
   search(query: string, options: SearchOptions<Tool>): FoundTool<Tool>[] {
-    const { limit, maxDistance = 1, includes, boostOf } = options;
     if (this.#scorer === undefined) return [];
     const { terms, scores, best } = this.#scorer.score(query);
-    const ranked: { at: number; score: number }[] = [];
-    for (let at = 0; at < scores.length; at++) {
-      const score = scores[at] ?? 0;
-      const tool = this.#tools[at];
-      if (score <= 0 || tool === undefined || includes?.(tool) === false) continue;
-      const boosted = boostOf === undefined ? score : score * boostOf(tool);
-      if (distanceOf(boosted, best) <= maxDistance) ranked.push({ at, score: boosted });
-    }
-    ranked.sort((one, other) => other.score - one.score || one.at - other.at);
-    return this.#shared(ranked, limit).flatMap(({ at, score }) => {
+    const found = this.#filtered(scores, best, options);
+    return this.#cut(found, options.limit).flatMap(({ at, score }) => {
       const tool = this.#tools[at];
       if (tool === undefined) return [];
       return [{ tool, score, distance: distanceOf(score, best), reason: this.#explain(at, terms) }];
     });
   }
 
-  /** Cuts a ranking so that one server does not fill all places while tools of others match. */
-  #shared(ranked: readonly { at: number; score: number }[], limit: number): { at: number; score: number }[] {
+  /** Returns the scores of the tools that may be found, and zero for the others. */
+  #filtered(
+    scores: Float64Array,
+    best: number,
+    { maxDistance = 1, includes, boostOf }: SearchOptions<Tool>,
+  ): Float64Array {
+    return scores.map((score, at) => {
+      const tool = this.#tools[at];
+      if (score <= 0 || tool === undefined || includes?.(tool) === false) return 0;
+      const boosted = boostOf === undefined ? score : score * boostOf(tool);
+      return distanceOf(boosted, best) <= maxDistance ? boosted : 0;
+    });
+  }
+
+  /** Ranks the tools, and cuts the ranking. To put all tools in order would take as long as to score them. */
+  #cut(scores: Float64Array, limit: number): Ranked[] {
+    const first = rankingOf(scores, limit * tuning.rankedAtFirst);
+    return this.#shared(first, limit) ?? this.#shared(rankingOf(scores), limit) ?? [];
+  }
+
+  /**
+   * Cuts a ranking so that one server does not fill all places while tools of others match. Undefined if the places depend on
+   * tools behind the end of the ranking.
+   */
+  #shared({ ranked, isComplete }: Ranking, limit: number): Ranked[] | undefined {
     const most = Math.max(1, Math.ceil(limit * tuning.maxShare));
     const counts = new Map<string, number>();
-    const first: { at: number; score: number }[] = [];
+    const first: Ranked[] = [];
     let displaced: number | undefined;
+    let isDecided = false;
     for (const one of ranked) {
-      if (first.length === limit) break;
-      if (displaced !== undefined && one.score < tuning.minOfDisplaced * displaced) break;
+      isDecided = displaced !== undefined && one.score < tuning.minOfDisplaced * displaced;
+      if (isDecided || first.length === limit) break;
       const server = this.#tools[one.at]?.server ?? '';
       const count = counts.get(server) ?? 0;
       counts.set(server, count + 1);
       if (count < most) first.push(one);
       else displaced ??= one.score;
     }
+    if (!isDecided && !isComplete && first.length < limit) return undefined;
     const taken = new Set(first);
     const others = ranked.filter((one) => !taken.has(one)).slice(0, limit - first.length);
-    return [...first, ...others].toSorted((one, other) => other.score - one.score || one.at - other.at);
+    return [...first, ...others].toSorted(byScore);
   }
 
   #explain(at: number, terms: readonly QueryTerm[]): MatchReason[] {
@@ -146,6 +162,56 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
     const bits = place === -1 ? 0 : (postings?.fields[place] ?? 0);
     return fields.flatMap(({ name }, index) => ((bits & (1 << index)) === 0 ? [] : [name]));
   }
+}
+
+/** A tool of a ranking, by its place in the index. */
+interface Ranked {
+  at: number;
+  score: number;
+}
+
+/** The best tools, and whether these are all that match. */
+interface Ranking {
+  ranked: Ranked[];
+  isComplete: boolean;
+}
+
+/** Ranks the tools with a score above zero: at least this many of them, or all. */
+function rankingOf(scores: Float64Array, most = Infinity): Ranking {
+  const least = scores.length > 4 * most ? scoreAt(most, scores) : 0;
+  const ranked: Ranked[] = [];
+  let isComplete = true;
+  for (let at = 0; at < scores.length; at++) {
+    const score = scores[at] ?? 0;
+    if (score <= 0) continue;
+    if (score >= least) ranked.push({ at, score });
+    else isComplete = false;
+  }
+  ranked.sort(byScore);
+  return { ranked, isComplete };
+}
+
+/** The score at a place of the ranking, or 0. Only a few scores are put in order at a time. */
+function scoreAt(place: number, scores: Float64Array): number {
+  const best = new Float64Array(4 * place);
+  let [count, least] = [0, 0];
+  for (const score of scores) {
+    if (score <= least) continue;
+    best[count] = score;
+    count += 1;
+    if (count < best.length) continue;
+    best.sort();
+    best.copyWithin(0, count - place);
+    count = place;
+    least = best[0] ?? 0;
+  }
+  const rest = best.subarray(0, count);
+  rest.sort();
+  return rest[count - place] ?? 0;
+}
+
+function byScore(one: Ranked, other: Ranked): number {
+  return other.score - one.score || one.at - other.at;
 }
 
 /** The most important field of a match. */

@@ -9,6 +9,8 @@ export const tuning = {
   stepMs: 10,
   /** A server gets at most this share of the places while tools of other servers match. */
   maxShare: 5 / 8,
+  /** How many tools are put in order at first for each place. */
+  rankedAtFirst: 16,
   /** A tool of another server takes the place of a better one only with at least this part of its score. */
   minOfDisplaced: 0.6,
   unknownIdf: 4,
