@@ -610,8 +610,8 @@ test('explains why a server cannot listen on a port that leads to this machine',
 
 test.each([
   `Missing variables:\n${`${' '.repeat(499)}x\n`.repeat(100)}`,
-  `${`${'不存在'.repeat(166)}\n`.repeat(100)}`,
-  `${`Error: /home/server/${'a/'.repeat(240)}\n`.repeat(100)}`,
+  `${'不存在'.repeat(166)}\n`.repeat(100),
+  `Error: /home/server/${'a/'.repeat(240)}\n`.repeat(100),
   `TypeError: x\nTraceback (most recent call last)\n${`  File "${'/site-packages'.repeat(34)}\n`.repeat(98)}`,
 ])('reads hostile output as often as it comes (%#)', (output) => {
   const found = Array.from({ length: 50 }, () =>
