@@ -13,7 +13,7 @@ const base = '/ui/';
 /** The script between the web UI and an app, which the daemon serves on the origin for apps. */
 const gate = 'app-gate';
 
-/** The modules where the files of the page and of the gate begin. */
+/** The modules that the page and the gate load first. */
 const isEntry = (id: string): boolean => /\/(?:index\.html|src\/main\.tsx|app-gate\/[^/]+)$/.test(id);
 
 /** The daemon that the development server forwards requests to. */
@@ -39,7 +39,7 @@ export default defineConfig({
       output: {
         // The daemon finds the gate by its name, and puts it into a document of its own.
         entryFileNames: ({ name }) => (name === gate ? '[name].js' : 'assets/[name]-[hash].js'),
-        // What every screen needs is one file. By default it would be twenty, each with a request of its own.
+        // The modules that every screen needs are one file. By default they would be twenty, and twenty requests.
         codeSplitting: {
           groups: [{ name: 'first-view', tags: ['$initial'], test: (id) => !isEntry(id) }],
         },

@@ -475,7 +475,7 @@ test.each([
 
 test.each([
   'Error: Missing required environment variables:\n  - SITE_URL\n  - CONSUMER_KEY\n\nPlease set these environment variables before running the server.',
-  '❌ The following environment variables are required:\n   • SITE_URL - the address of your shop\n   • CONSUMER_KEY=ck_...\n   • LOG_LEVEL (optional)',
+  '❌ The following environment variables are required:\n   • SITE_URL - your shop, with https\n   • CONSUMER_KEY=ck_...\n   • LOG_LEVEL (optional)',
   'Missing env vars:\n1. SITE_URL\n2. CONSUMER_KEY',
   'Please set the following in your .env file:\nSITE_URL\nCONSUMER_KEY\nExiting.',
 ])('names the variables of a list: %j', (output) => {
