@@ -3,7 +3,7 @@ import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A run of all tests fills about a gigabyte. */
+/** A run of all tests fills up to 1.7 GB. */
 const leastAvailableBytes = 8 * 1024 ** 3;
 
 /**
