@@ -117,7 +117,7 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
   }
 
   /**
-   * Cuts a ranking so that one server does not fill the ranking while other servers match. Undefined if the result depends on
+   * Cuts a ranking so that one server does not take all places while other servers match. Undefined if the result depends on
    * tools behind the end of the ranking.
    */
   #shared({ ranked, isComplete }: Ranking, limit: number): Ranked[] | undefined {
