@@ -81,3 +81,26 @@ test.each([
 
   expect(failure).toMatchObject({ kind, message });
 });
+
+test.each([
+  [undefined, 'package x has no version from 2025-05-20 or before'],
+  ['9', 'version 9 of package x was published after 2025-05-20'],
+])('a version that is too new for the chosen day is told from a missing one (%s)', (version, message) => {
+  const source: PackageSource = {
+    kind: 'package',
+    scheme: 'uvx',
+    name: 'x',
+    version,
+    options: { excludeNewer: '2025-05-20' },
+  };
+  const problem =
+    'error: No solution found when resolving dependencies\n  cause: Because there are no versions of x and you require x';
+  const stderr = `${problem}\n\nhint: \`x\` was filtered by \`exclude-newer\` to only include packages uploaded before 2025-05-21T00:00:00Z. The latest version satisfying the requirement is v0.0.1, published at 2025-08-04T09:44:49.755Z.`;
+
+  expect(uvFailure(source, { stderr })).toMatchObject({
+    kind: 'not-found',
+    message,
+    hint: 'choose a later day with --exclude-newer, such as 2025-08-04',
+  });
+  expect(uvFailure(source, { stderr: problem }).message).toContain('not found');
+});

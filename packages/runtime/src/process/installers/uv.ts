@@ -573,7 +573,7 @@ export function chooseExecutable(source: PackageSource, executables: readonly st
 
 /** Summarizes uv's chain of causes in one line. */
 export function uvFailure(
-  { name, version }: PackageSource,
+  { name, version, options }: PackageSource,
   { stderr }: Pick<ToolResult, 'stderr'>,
 ): ThvError {
   const [, dependency, url] = /`([\w.-]+)(?:\[.*?\])? @ ((?:git\+|https?:|file:)[^`]+)`/.exec(stderr) ?? [];
@@ -595,6 +595,8 @@ export function uvFailure(
   }
   const unknown = /there (?:is|are) no versions? of ([\w.-]+)/.exec(stderr.replace(/\s+/g, ' '))?.[1];
   if (unknown !== undefined && normalized(unknown) === normalized(name)) {
+    if (options?.excludeNewer !== undefined && stderr.includes('`exclude-newer`'))
+      return tooNew({ name, version, until: options.excludeNewer }, stderr);
     return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
   }
   if (hasNoProgram({ stderr })) return withoutProgram({ name }, []);
@@ -615,6 +617,21 @@ export function uvFailure(
     );
   }
   return unavailable(`uv could not install ${name}: ${error}`);
+}
+
+/** A package without a version of the chosen day or before. uv tells when the one was published that it would have taken. */
+function tooNew(
+  { name, version, until }: { name: string; version: string | undefined; until: string },
+  stderr: string,
+): ThvError {
+  const [, published] = /published at\s+(\d{4}-\d\d-\d\d)/.exec(stderr) ?? [];
+  const problem =
+    version === undefined
+      ? `package ${name} has no version from ${until} or before`
+      : `version ${version} of package ${name} was published after ${until}`;
+  return notFound(problem, {
+    hint: `choose a later day with --exclude-newer${published === undefined ? '' : `, such as ${published}`}`,
+  });
 }
 
 /** A Python package whose dependencies no index has. No setting allows them. */
