@@ -4,7 +4,7 @@ import { buildUi, uiFolder } from '../../scripts/build-ui.ts';
 
 /** The most bytes that the web UI may have, compressed with Brotli. */
 export const weightBudgets = { firstView: 90_000, screen: 20_000, style: 12_000 };
-/** The most script files of the first view: each is a request, which takes a browser longer than a few kilobytes. */
+/** How many script files the first view may have. A request takes a browser longer than a few kilobytes. */
 export const maxFirstFiles = 3;
 
 /** Bytes of the built web UI, compressed with Brotli. */

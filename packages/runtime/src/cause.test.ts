@@ -611,6 +611,11 @@ test('explains why a server cannot listen on a port that leads to this machine',
 test.each([
   `Missing variables:\n${`${' '.repeat(499)}x\n`.repeat(100)}`,
   `${'不存在'.repeat(166)}\n`.repeat(100),
+  `Missing variables:\n${Array.from({ length: 99 }, (_, line) => Array.from({ length: 70 }, (_each, at) => `A_${line}_${at}`).join(' ')).join('\n')}`,
+  Array.from(
+    { length: 100 },
+    (_, line) => `missing ${Array.from({ length: 70 }, (_each, at) => `A_${line}_${at}`).join(' ')}`,
+  ).join('\n'),
   `Error: /home/server/${'a/'.repeat(240)}\n`.repeat(100),
   `TypeError: x\nTraceback (most recent call last)\n${`  File "${'/site-packages'.repeat(34)}\n`.repeat(98)}`,
 ])('reads hostile output as often as it comes (%#)', (output) => {

@@ -6,7 +6,7 @@ const isMissing =
   /required|missing|not set|must be set|must set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|\bset [A-Z][A-Z0-9_]+ to\b|KeyError|needs? /i;
 /** The same in other languages in which packages speak. */
 const isMissingElsewhere =
-  /环境变量|環境變數|缺少|未设置|未配置|未提供|未定义|未找到|不能为空|必须|必需|必填|请设置|请配置|請設定|需要设置|環境変数|必要|設定されていません|필요|설정되지|설정되어 있지|환경 변수|не задан|не установлен|не указан|не определен|не определён|не найден|отсутству|требуется|обязател|укажите|falta|requerid|obligatori|obrigatóri|não definid|no (?:está )?definid|manquant|requis|obligatoire|non défini|fehlt|erforderlich|nicht gesetzt|mancante|richiest/i;
+  /环境变量|環境變數|缺少|未设置|未配置|未提供|未定义|未找到|不能为空|必须|必需|必填|请设置|请配置|請設定|需要设置|環境変数|必要|設定されていません|필요|설정되지|설정되어 있지|환경 변수|не задан|не установлен|не указан|не определен|не определён|не найден|отсутству|требуется|обязател|укажите|falta|requerid|obligatori|obrigatóri|não definid|no (?:está )?definid|manquant|\brequise?s?\b|obligatoire|non défini|fehlt|erforderlich|nicht gesetzt|mancante|richiest/i;
 /** A line about what the server does not need. */
 const isOptional =
   /可选|选填|необязательн|опционально|opcional|facultati|\boptional(?:ly)?\b|\bto (?:use|set|choose) (?:a|an|the|your|your own) (?:custom|different|other|alternative)\b|\bto (?:override|customi[sz]e|change)\b|\bdefaults? to\b/i;
@@ -26,8 +26,11 @@ const isPath =
 const isDirectory = /_(?:DIR|DIRECTORY|FOLDER)$/;
 const isSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|_PAT$/;
 
-/** How many lines and variables one answer names. */
+/** How many variables one answer names, and how many of a line are looked at: the time grows with their square. */
 const maxNamed = 8;
+const maxInLine = 32;
+/** How much of each line of a list counts. */
+const maxItem = 100;
 
 /** The variables that a server's output misses, in the order of their lines. */
 export function missingVariables(given: readonly string[]): { line: string; fix: string } | undefined {
@@ -46,10 +49,10 @@ export function missingVariables(given: readonly string[]): { line: string; fix:
   const last = stated.at(-1);
   if (last === undefined) return undefined;
   // Servers write one line for each variable, or all in one line.
-  const names = [...new Set(stated.flatMap((line) => required(namesIn(line), line)))];
+  const names = [...new Set(stated.flatMap((line) => required(namesIn(line), line)))].slice(0, maxNamed);
   if (names.length === 0) return undefined;
   const files = names.filter((name) => stated.some((line) => line.includes(name) && namesFile.test(line)));
-  return { line: last, fix: settingThem(names.slice(0, maxNamed), files) };
+  return { line: last, fix: settingThem(names, files) };
 }
 
 const says = (line: string): boolean => isMissing.test(line) || isMissingElsewhere.test(line);
@@ -57,16 +60,18 @@ const says = (line: string): boolean => isMissing.test(line) || isMissingElsewhe
 /** Puts a list with one variable on each line behind the line that begins it. */
 function withLists(lines: readonly string[]): string[] {
   const joined: string[] = [];
-  let [isInList, isChoice, separator] = [false, false, ' '];
+  let [rest, isChoice, separator] = [0, false, ' '];
   for (const line of lines) {
     const [, item] = listed.exec(line.trimStart()) ?? [];
-    if (isInList && item !== undefined) {
-      if (!isOptional.test(item)) joined.push(`${joined.pop() ?? ''}${separator}${item}`);
+    if (rest > 0 && item !== undefined) {
+      rest -= 1;
+      if (!isOptional.test(item)) joined.push(`${joined.pop() ?? ''}${separator}${item.slice(0, maxItem)}`);
       if (isChoice) separator = ' or ';
       continue;
     }
     joined.push(line);
-    isInList = says(line) && /[:：]$/.test(line) && namesIn(line).length === 0;
+    const beginsList = says(line) && /[:：]$/.test(line) && namesIn(line).length === 0;
+    rest = beginsList ? maxNamed : 0;
     isChoice = /\b(?:one|any|either) of\b/i.test(line);
     separator = ' ';
   }
@@ -74,9 +79,8 @@ function withLists(lines: readonly string[]): string[] {
 }
 
 function namesIn(line: string): string[] {
-  return [...new Set([...line.matchAll(variable)].map(([name]) => name))].filter(
-    (name) => !isOther.test(name),
-  );
+  const names = new Set([...line.matchAll(variable)].map(([name]) => name));
+  return [...names].filter((name) => !isOther.test(name)).slice(0, maxInLine);
 }
 
 /** Of several ways to give one value, the value itself. Of other alternatives, the first. */

@@ -118,7 +118,7 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
 
   /**
    * Cuts a ranking so that one server does not take all places while other servers match. Undefined if the result depends on
-   * tools behind the end of the ranking.
+   * tools that the ranking leaves out.
    */
   #shared({ ranked, isComplete }: Ranking, limit: number): Ranked[] | undefined {
     const most = Math.max(1, Math.ceil(limit * tuning.maxShare));
@@ -164,7 +164,7 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
   }
 }
 
-/** A tool of a ranking, by its place in the index. */
+/** The place of a tool in the index, and its score. */
 interface Ranked {
   at: number;
   score: number;
