@@ -4,13 +4,13 @@ import type { Risk } from '@toolhive/contract/risk';
 import { pinMounts } from '@toolhive/runtime/mount-source';
 import { describe, expect, test } from 'vitest';
 import { makeHome } from '../testing/test-core.ts';
-import { dangersOfMount, mountWarnings } from './mount-warnings.ts';
+import { dangersOfMount, mountWarnings, thisUser } from './mount-warnings.ts';
 import type { Owner } from './mount-warnings.ts';
 
 const home = '/home/user';
-const linux: Owner = { home, env: {}, platform: 'linux' };
-const macOs: Owner = { home: '/Users/user', env: {}, platform: 'darwin' };
-const windows: Owner = { home: 'C:\\Users\\user', env: {}, platform: 'win32' };
+const linux: Owner = { home, env: {}, platform: 'linux', programs: [] };
+const macOs: Owner = { home: '/Users/user', env: {}, platform: 'darwin', programs: [] };
+const windows: Owner = { home: 'C:\\Users\\user', env: {}, platform: 'win32', programs: [] };
 
 const risksOf = (source: string, readOnly: boolean, owner = linux): Risk[] => [
   ...new Set(dangersOfMount({ source, target: '/data', readOnly }, owner).map(({ risk }) => risk)),
@@ -148,7 +148,10 @@ describe('a directory of PATH', () => {
 });
 
 test('ToolHive itself is not written without consent', () => {
-  expect(risksOf(process.argv[1] ?? '', false)).toEqual(['mount-programs']);
+  const { programs } = thisUser();
+
+  for (const program of [process.execPath, process.argv[1] ?? ''])
+    expect(risksOf(program, false, { ...linux, programs })).toEqual(['mount-programs']);
 });
 
 test.each([

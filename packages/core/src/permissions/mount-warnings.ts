@@ -27,6 +27,8 @@ export interface Owner {
   home: string;
   env: NodeJS.ProcessEnv;
   platform: NodeJS.Platform;
+  /** The files of the daemon itself. */
+  programs: readonly string[];
 }
 
 /** A sensitive path. `identity` finds it under any other path, such as that of a bind mount. */
@@ -40,7 +42,12 @@ interface Place {
 
 type Places = readonly Place[];
 
-export const thisUser = (): Owner => ({ home: homedir(), env: process.env, platform: process.platform });
+export const thisUser = (): Owner => ({
+  home: homedir(),
+  env: process.env,
+  platform: process.platform,
+  programs: [process.execPath, process.argv[1] ?? ''],
+});
 
 /** Worked out once, because lists of workloads ask for each of them. */
 let known: Places | undefined;
@@ -106,7 +113,7 @@ const reasonNames = Object.keys(reasons) as Reason[]; // the keys of a constant
 const independent: ReadonlySet<Reason> = new Set(['credentials', 'history', 'programs']);
 
 /** All sensitive places of the machine and of its user. */
-function placesOf({ home, env, platform }: Owner): Place[] {
+function placesOf({ home, env, platform, programs: own }: Owner): Place[] {
   const ofMachine = entriesOf(machinePlaces).map(([reason, path]) => ({ reason, path }));
   const ofUser = entriesOf(homePlaces).flatMap(([reason, path]) => {
     const moved = baseDirectories.flatMap(([variable, part]) => {
@@ -123,7 +130,7 @@ function placesOf({ home, env, platform }: Owner): Place[] {
   );
   // The daemon runs all of these outside of any sandbox.
   const path = (env['PATH'] ?? '').split(platform === 'win32' ? ';' : ':');
-  const programs = [...path, process.execPath, process.argv[1] ?? ''];
+  const programs = [...path, ...own];
   const ofPath = programs
     .filter(isAbsolute)
     .map((program) => ({ reason: 'programs' as const, path: unified(program, { platform }) }));
