@@ -138,7 +138,7 @@ const complaints: readonly Complaint[] = [
   {
     pattern: /\bNoKeyringError\b/,
     fix: () =>
-      'run it with --with keyrings.alt, which keeps its passwords in a file in its home directory, because a sandbox has no keyring',
+      'run it with --with keyrings.alt, because a sandbox has no keyring. This package keeps all passwords in a plain file in the server’s home directory',
   },
   {
     pattern: /\bon Python < (3\.\d{1,2})\b/,

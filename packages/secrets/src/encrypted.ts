@@ -126,7 +126,7 @@ export class EncryptedSecrets implements SecretsProvider {
       }
       for (const user of users) {
         if (!(await this.#keyring.delete(user))) {
-          throw unavailable('the keyring did not delete the key of the secrets', {
+          throw unavailable('the keyring did not delete its key for the secrets', {
             hint: 'make sure that the keyring is running and unlocked',
           });
         }
