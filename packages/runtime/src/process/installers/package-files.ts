@@ -51,8 +51,7 @@ export async function requireProgramFile(
 /** A package of which no program is the server, because it has several, or not the one that the source names. */
 export function severalPrograms(source: PackageSource, programs: readonly string[]): ThvError {
   const { name, program, version: _version, ...rest } = source;
-  const likely = programs.find((one) => /(?:^|[-_])(?:mcp|server)$/i.test(one)) ?? programs.at(0) ?? 'NAME';
-  const example = formatSource({ ...rest, name, program: likely });
+  const example = formatSource({ ...rest, name, program: likelyServer(name, programs) });
   return unsupported(
     program === undefined
       ? `package ${name} has several programs and none is called ${name.replace(/^@[^/]*\//, '')}`
@@ -60,6 +59,24 @@ export function severalPrograms(source: PackageSource, programs: readonly string
     { hint: `the package has ${programs.join(', ')}. Choose one, for example ${example}` },
   );
 }
+
+/** The program that is named like a server, or else like its package, and seldom one that prepares something. */
+function likelyServer(name: string, programs: readonly string[]): string {
+  const lastWord = (words: string): string =>
+    words
+      .toLowerCase()
+      .split(/[-_./]/)
+      .at(-1) ?? '';
+  return (
+    programs.find((one) => /^(?:mcp|server)$/.test(lastWord(one))) ??
+    programs.find((one) => lastWord(one) === lastWord(name)) ??
+    programs.find((one) => !preparations.test(lastWord(one))) ??
+    programs.at(0) ??
+    'NAME'
+  );
+}
+
+const preparations = /^(?:auth|cli|config|configure|doctor|init|install|installer|login|setup|uninstall)$/;
 
 /** The name of a package on npm. */
 export const npmName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;

@@ -28,11 +28,15 @@ test('the only executable is the server', () => {
   expect(chooseExecutable(time, ['start'])).toBe('start');
 });
 
-test('the example of several programs is the one that looks like a server', () => {
-  expect(() => chooseExecutable(time, ['a-agent', 'a-mcp', 'a-mcp-login'])).toThrow(
-    expect.objectContaining({
-      hint: expect.stringMatching(/for example uvx:\/\/mcp-server-time#program=a-mcp$/),
-    }),
+test.each([
+  ['looks like a server', ['a-agent', 'a-mcp', 'a-mcp-login'], 'a-mcp'],
+  ['ends like its package', ['a-setup', 'a-core', 'a-time'], 'a-time'],
+  ['prepares nothing', ['a-setup', 'a-core'], 'a-core'],
+])('the example of several programs is the one that %s', (_, programs, example) => {
+  const end = `for example uvx://mcp-server-time#program=${example}`;
+
+  expect(() => chooseExecutable(time, programs)).toThrow(
+    expect.objectContaining({ hint: expect.stringMatching(new RegExp(`${end}$`)) }),
   );
 });
 
