@@ -28,25 +28,23 @@ async function test(): Promise<void> {
   if (isEverything && !isCi) process.env[depthVariable] = 'no';
   installPrograms(chosen);
   keepTemporaryFilesInMemory();
-  // Compiling Kubernetes for the first time takes about ten minutes, in which all other tests can run.
-  const clusterTools = { areBuilt: !chosen.includes('kubernetes') };
-  const building = clusterTools.areBuilt
-    ? Promise.resolve()
-    : buildClusterTools().then(() => (clusterTools.areBuilt = true));
+  // Compiling Kubernetes for the first time takes many minutes, in which all other tests can run.
+  const cluster: SuiteName[] = chosen.filter((name) => name === 'kubernetes');
+  const building = cluster.length > 0 ? buildClusterTools() : undefined;
   const [checks] = await Promise.all([
     isEverything ? runChecks() : { passed: 0, failed: 0 },
     chosen.some((name) => suites[name].needsBuild) ? buildPrograms() : undefined,
   ]);
-  const first = clusterTools.areBuilt ? chosen : chosen.filter((name) => name !== 'kubernetes');
-  const report = first.length > 0 ? await runTests(argumentsFor(first, forVitest)) : undefined;
-  await building;
-  const rest = chosen.filter((name) => !first.includes(name));
-  const later = rest.length > 0 ? await runTests(argumentsFor(rest, forVitest)) : undefined;
+  const others = chosen.filter((name) => !cluster.includes(name));
+  const reports = await Promise.all([
+    others.length > 0 ? runTests(argumentsFor(others, forVitest)) : [],
+    building?.then(() => runTests([...argumentsFor(cluster, forVitest), ...beside(others)])) ?? [],
+  ]);
 
   const tally = tallyOf(
     await runUnansweredAgain({
-      files: [...(report?.files ?? []), ...(later?.files ?? [])],
-      strayErrors: [...(report?.strayErrors ?? []), ...(later?.strayErrors ?? [])],
+      files: reports.flat().flatMap(({ files }) => files),
+      strayErrors: reports.flat().flatMap(({ strayErrors }) => strayErrors),
     }),
   );
   tally.passed += checks.passed;
@@ -79,6 +77,11 @@ function installPrograms(chosen: readonly SuiteName[]): void {
 async function buildPrograms(): Promise<void> {
   await buildCli();
   await buildOperator();
+}
+
+/** The tests of a cluster wait more than they compute. Beside others, one at a time loses nothing. */
+function beside(others: readonly SuiteName[]): string[] {
+  return others.length > 0 ? ['--maxWorkers=1'] : [];
 }
 
 function argumentsFor(chosen: readonly SuiteName[], forVitest: readonly string[]): string[] {

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
+import { goEnvironment, whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
 import { root } from './build.ts';
 
 const run = promisify(execFile);
@@ -24,7 +24,7 @@ const workflows = await Promise.all(
 /** The problems that actionlint finds, whose version is in `actionlint/go.mod`. */
 async function problemsIn(paths: readonly string[]): Promise<string> {
   const cwd = join(root, 'scripts/actionlint');
-  const env = { ...process.env, GOWORK: 'off', GOFLAGS: '-mod=readonly' };
+  const env = { ...process.env, ...goEnvironment };
   const found = await run('go', ['tool', 'actionlint', '-no-color', ...paths], { cwd, env }).catch(
     (error: { stdout: string; stderr: string }) => error, // actionlint ends with 1 if it finds problems
   );

@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { goEnvironment } from '@toolhive/operator/testing/control-plane';
 import { testPort } from '@toolhive/testing/port';
 import { isInstalled } from '@toolhive/testing/machine';
 import { root } from './thv.ts';
@@ -37,15 +38,12 @@ interface OtlpJson {
   resourceMetrics?: { scopeMetrics: { metrics: { name: string; histogram?: object }[] }[] }[];
 }
 
-/** Compiling takes longer than everything that the collector does in tests. */
-const unoptimized = ['-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w'];
-
 /** Builds the collector from Go modules, once, and starts it. */
 export async function startCollector(): Promise<Collector> {
   const program = join(root, '.cache/collector');
-  await promisify(execFile)(go, ['build', ...unoptimized, '-o', program, '.'], {
+  await promisify(execFile)(go, ['build', '-o', program, '.'], {
     cwd: join(root, 'e2e/testing/collector'),
-    env: { ...process.env, CGO_ENABLED: '0' },
+    env: { ...process.env, ...goEnvironment },
   });
   const endpoint = `127.0.0.1:${await testPort()}`;
   const child = spawn(program, [endpoint], { stdio: ['ignore', 'pipe', 'inherit'] });

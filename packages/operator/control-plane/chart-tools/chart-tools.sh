@@ -10,14 +10,13 @@ cache=$(realpath -m "${CONTROL_PLANE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cont
 bin=$cache/charts-$(cat "$here"/{,kube-score/}go.{mod,sum} "$here"/chart-tools.sh | sha256sum | cut -c1-12)
 
 mkdir -p "$bin" && exec 9>"$bin/lock" && flock 9
-export CGO_ENABLED=0 GOWORK=off
+set -a && . "$here/../go.env" && set +a
 
 # build NAME PACKAGE FOLDER, where FOLDER contains the go.mod that pins the program
 build() {
   [[ -x $bin/$1 ]] && return
   echo "building $1 in $bin" >&2
-  # The same flags as for the control plane, with which it shares compiled packages.
-  (cd "$3" && go build -trimpath -gcflags=all=-dwarf=false -ldflags '-s -w' -o "$bin/$1.new" "$2")
+  (cd "$3" && go build -o "$bin/$1.new" "$2")
   mv "$bin/$1.new" "$bin/$1"
 }
 build helm helm.sh/helm/v4/cmd/helm "$here"

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import { loadKubeconfig } from '@toolhive/kubernetes/config';
 import { types } from '@toolhive/kubernetes/object';
@@ -50,6 +51,11 @@ export function whyNoControlPlane(): string | undefined {
   );
   return missing === undefined ? undefined : `${missing} is not installed`;
 }
+
+/** The environment in which Go programs of tests are compiled, without the one of this process. */
+export const goEnvironment = parseEnv(
+  readFileSync(new URL('../../control-plane/go.env', import.meta.url), 'utf8'),
+);
 
 export interface ControlPlaneOptions {
   hasDefinitions?: boolean;
