@@ -3,6 +3,7 @@ import { dockerServers } from './docker-catalog.ts';
 import { hintFor } from './document-hints.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
+import { list } from './fields.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
 
@@ -11,8 +12,11 @@ export interface ClientDocument {
   entries: RawEntry[];
   /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
   inputs: ReadonlyMap<string, Input>;
-  /** Whether the client turns a server off outside of its entry (Gemini CLI). */
-  isOff: (name: string) => boolean;
+  /**
+   * Whether the client turns a server off outside of its entry (Gemini CLI, Claude Code). The keys lead to its section,
+   * unless that is at the top.
+   */
+  isOff: (name: string, keys?: readonly string[]) => boolean;
 }
 
 /** An entry that is not parsed yet. */
@@ -48,7 +52,7 @@ export function readClientDocument(text: string, what: string): ClientDocument {
   return {
     entries: uniqueNames(found),
     inputs: new Map(documents.flatMap(inputsIn)),
-    isOff: (name) => documents.some((document) => isOff(document, name)),
+    isOff: (name, keys = []) => documents.some((document) => isOffOn(keys, document, name)),
   };
 }
 
@@ -85,7 +89,7 @@ function entriesIn(document: unknown): Found[] {
   const described = [...dockerServers(document), ...serversOfManagers(document)];
   if (described.length > 0) return described;
   const found = sectionsIn(document, []);
-  if (found.length > 0) return withExcluded(found, document);
+  if (found.length > 0) return found;
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
   return isMapOfServers(document) ? toEntries(document, []) : [];
 }
@@ -116,31 +120,39 @@ function hasEmptySection(value: unknown, path: readonly string[]): boolean {
   });
 }
 
-function withExcluded(found: readonly Found[], document: unknown): Found[] {
-  return found.map((each) =>
-    isOff(document, each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
-  );
+/** Some clients name the servers that are off, or those that are on, beside the section with all of them. */
+function offBeside(value: unknown): (name: string) => boolean {
+  const own = isObject(value) ? value : {};
+  const mcp = isObject(own['mcp']) ? own['mcp'] : {};
+  const off = new Set([
+    ...['excluded', 'disabledMcpServers'].flatMap((key) => list(mcp[key])),
+    ...['excludeMCPServers', 'disabledMcpServers', 'disabledMcpjsonServers'].flatMap((key) => list(own[key])),
+  ]);
+  const only = [mcp['allowed'], own['allowMCPServers']].map((names) => new Set(list(names)));
+  return (name) => off.has(name) || only.some((names) => names.size > 0 && !names.has(name));
 }
 
-/** Some clients name the servers that are off, or those that are on, beside the section with all of them. */
-function isOff(document: unknown, name: string): boolean {
-  const { mcp } = isObject(document) ? document : {};
-  const { allowed, excluded, disabledMcpServers } = isObject(mcp) ? mcp : {};
-  const lists = [excluded, disabledMcpServers].filter((list) => Array.isArray(list));
-  const isLeftOut = Array.isArray(allowed) && allowed.length > 0 && !allowed.includes(name);
-  return isLeftOut || lists.some((list) => list.includes(name));
+/** Whether a list in one of the objects that lead to a section turns a server off. */
+function isOffOn(keys: readonly string[], document: unknown, name: string): boolean {
+  if (offBeside(document)(name)) return true;
+  const [key, ...others] = keys;
+  return key !== undefined && isObject(document) && isOffOn(others, document[key], name);
 }
 
 function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   if (Array.isArray(value)) return value.flatMap((item: unknown) => sectionsIn(item, path));
   if (!isObject(value) || isEntry(value)) return [];
-  return Object.entries(value).flatMap(([written, inner]) => {
+  const isOff = offBeside(value);
+  const found = Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
     const here = [...path, key];
     const isServers = isSection(key, path) && !isSchema(inner);
     const own = isServers ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
     return [...(own === undefined ? [] : toEntries(own, here)), ...sectionsIn(inner, here)];
   });
+  return found.map((each) =>
+    isOff(each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
+  );
 }
 
 /** Whether an object is the JSON schema of a section, such as in the file of a directory of servers. */

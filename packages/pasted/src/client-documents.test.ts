@@ -177,6 +177,25 @@ describe('the servers of a configuration', () => {
     expect(servers.map(({ notes }) => notes)).toEqual([[], ['the server is disabled in the configuration']]);
   });
 
+  test.each([
+    ['excludeMCPServers', ['b']],
+    ['allowMCPServers', ['a']],
+    ['disabledMcpServers', ['b']],
+    ['disabledMcpjsonServers', ['b']],
+  ])('are marked if a list beside their section turns them off: %s', async (key, names) => {
+    const servers = { mcpServers: { a: one, b: two }, [key]: names };
+    const found = await previewOf(servers);
+    const inProject = await previewOf({ projects: { '/x': servers, '/y': { mcpServers: { b: remote } } } });
+
+    const off = ['the server is disabled in the configuration'];
+    expect(found.map(({ notes }) => notes)).toEqual([[], off]);
+    expect(inProject.map(({ request, notes }) => [request?.image ?? request?.url, notes])).toEqual([
+      ['npx://one', []],
+      ['npx://two', off],
+      [remote.url, ['"b" in projects./y.mcpServers becomes the workload b-2']],
+    ]);
+  });
+
   test('have a problem that names the open part of the URL, and nothing else of it', async () => {
     const url = 'http://user:not-a-real-password@localhost:<port>/sse';
 
