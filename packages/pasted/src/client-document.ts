@@ -1,6 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 import { dockerServers } from './docker-catalog.ts';
-import { hintFor } from './document-hints.ts';
+import { hintFor, isApiDescription } from './document-hints.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
 import { list } from './fields.ts';
@@ -86,6 +86,7 @@ function isSection(key: string, path: readonly string[]): boolean {
 }
 
 function entriesIn(document: unknown): Found[] {
+  if (isApiDescription(document)) return [];
   const described = [...dockerServers(document), ...serversOfManagers(document)];
   if (described.length > 0) return described;
   const found = sectionsIn(document, []);

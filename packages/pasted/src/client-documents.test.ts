@@ -417,6 +417,16 @@ describe('another document that describes a server is refused with a hint', () =
       'a plugin marketplace',
     ],
     ['a browser extension', { name: 'x', manifest_version: 3, author: 'Ada' }, 'ToolHive looks for'],
+    [
+      'a description of an API',
+      { openapi: '3.0.0', info: { title: 'x' }, servers: [{ url: 'http://localhost:3000' }], paths: {} },
+      'the description of an API',
+    ],
+    [
+      'a file of Goose without servers',
+      { extensions: { developer: { type: 'builtin', enabled: true }, todo: { type: 'platform' } } },
+      'parts of Goose',
+    ],
     ['a file of Docker Compose', { services: { mcp: { image: 'mcp/time' } } }, 'thv run IMAGE'],
   ])('%s', async (_title, document, hint) => {
     await expect(previewImport(JSON.stringify(document))).rejects.toMatchObject({
