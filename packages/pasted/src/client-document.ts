@@ -4,7 +4,7 @@ import { hintFor, isApiDescription } from './document-hints.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
 import { list } from './fields.ts';
-import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
+import { isObject, objectsIn, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
 
 /** The servers in a client's configuration. */
@@ -92,7 +92,26 @@ function entriesIn(document: unknown): Found[] {
   const found = sectionsIn(document, []);
   if (found.length > 0) return found;
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
+  const quoted = sectionsInTexts(document);
+  if (quoted.length > 0) return quoted;
   return isMapOfServers(document) ? toEntries(document, []) : [];
+}
+
+/**
+ * The sections in texts, such as the settings that a workflow passes to a client, or a file in a ConfigMap. They count only
+ * if a document has no others, because texts can also be instructions with examples.
+ */
+function sectionsInTexts(document: unknown): Found[] {
+  return textsIn(document)
+    .filter((text) => /(?:mcp|context)[-_]?servers["']?\s{0,20}:/i.test(text))
+    .flatMap(objectsIn)
+    .filter((value) => !isDeeper(value, maxDepth))
+    .flatMap((value) => sectionsIn(value, []));
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /**
@@ -189,8 +208,9 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
   const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
     if (name.startsWith('$')) return []; // "$schema"
-    // Visual Studio Code's section in another one: `"chat.mcpServers": {"servers": {…}, "inputs": […]}`.
-    if (isStrict && name === 'servers' && !isEntry(given)) return toEntries(given, [...path, name]);
+    // Visual Studio Code's section in another one: `"chat.mcpServers": {"servers": {…}, "inputs": […]}`. Others repeat the name.
+    if (isStrict && (name === 'servers' || sectionName.test(name)) && !isEntry(given))
+      return toEntries(given, [...path, name]);
     const entry = (isStrict && !Array.isArray(value)) || isUrl(given) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
   });

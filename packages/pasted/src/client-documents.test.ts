@@ -332,6 +332,42 @@ test('a section can contain that of Visual Studio Code, with its questions', asy
   expect(found).toMatchObject([{ name: 'a', needs: [{ name: 'API_KEY', secret: true }] }]);
 });
 
+test('a section in itself is one section', async () => {
+  const servers = await previewOf({ mcpServers: { mcpServers: { a: one } } });
+
+  expect(servers.map(({ name, request }) => [name, request?.image])).toEqual([['a', 'npx://one']]);
+});
+
+describe('a section in a text of a document', () => {
+  const section = JSON.stringify({ mcpServers: { a: { ...one, env: { TOKEN: '${{ secrets.TOKEN }}' } } } });
+
+  test.each<[string, object]>([
+    [
+      'a workflow with settings',
+      { jobs: { a: { steps: [{ uses: 'x', with: { settings: section, prompt: 'Use {it}' } }] } } },
+    ],
+    ['a workflow with arguments', { jobs: { a: { with: { claude_args: `--mcp-config '${section}'` } } } }],
+    ['a section as a text', { model: 'x', 'mcp-servers': section }],
+    ['a ConfigMap', { apiVersion: 'v1', kind: 'ConfigMap', data: { 'mcp.json': section } }],
+  ])('is found in %s', async (_title, document) => {
+    const servers = await previewOf(document);
+
+    expect(servers).toMatchObject([
+      { name: 'a', request: { image: 'npx://one' }, needs: [{ name: 'TOKEN', secret: true }] },
+    ]);
+  });
+
+  test('is only an example if the document has servers', async () => {
+    const servers = await previewOf({ mcpServers: { b: two }, instructions: `Add ${section}` });
+
+    expect(servers.map(({ name }) => name)).toEqual(['b']);
+  });
+
+  test('is left out if it is no JSON', async () => {
+    await expect(previewOf({ text: 'write {"mcpServers": {"a": …' })).rejects.toThrow('has no MCP servers');
+  });
+});
+
 test('a map of servers without a section may have remarks', async () => {
   const document = { $schema: 'x', _comment: 'mine', a: one, b: 'https://mcp.example.com/mcp' };
 
