@@ -50,7 +50,7 @@ export function readClientDocument(text: string, what: string): ClientDocument {
     });
   }
   return {
-    entries: uniqueNames(found),
+    entries: withLost(uniqueNames(found), documents.flatMap(besideSections)),
     inputs: new Map(documents.flatMap(inputsIn)),
     isOff: (name, keys = []) => documents.some((document) => isOffOn(keys, document, name)),
   };
@@ -112,6 +112,31 @@ function sectionsInTexts(document: unknown): Found[] {
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/**
+ * The names of the entries beside a section, which a misplaced bracket leaves there, and which clients do not find. Only
+ * fields that nothing but a server has count.
+ */
+function besideSections(document: unknown): string[] {
+  if (Array.isArray(document)) return document.flatMap(besideSections); // several objects, one after another
+  if (!isObject(document) || !Object.keys(document).some((key) => sectionName.test(writtenKey(key))))
+    return [];
+  return Object.entries(document).flatMap(([key, value]) => {
+    if (!isObject(value) || !/^[\w.@/ -]{1,60}$/.test(key)) return [];
+    const { command, args, url, type } = value;
+    const isStarted = typeof command === 'string' && Array.isArray(args);
+    const isReached = isUrl(url) && /^(?:sse|(?:streamable[-_]?)?http)$/i.test(String(type));
+    return isStarted || isReached ? [key] : [];
+  });
+}
+
+function withLost(entries: readonly RawEntry[], lost: readonly string[]): RawEntry[] {
+  if (lost.length === 0) return [...entries];
+  const note = `the section for servers ends before ${lost.slice(0, 8).join(', ')}, which ToolHive did not import. Check the brackets of the file`;
+  return entries.map((entry, index) =>
+    index === entries.length - 1 ? { ...entry, notes: [...entry.notes, note] } : entry,
+  );
 }
 
 /**

@@ -368,6 +368,21 @@ describe('a section in a text of a document', () => {
   });
 });
 
+test('entries behind the end of the section for servers are named, and not run', async () => {
+  const text = `{"mcpServers": {"a": ${JSON.stringify(one)}}, "b": ${JSON.stringify(two)}}, "c": ${JSON.stringify(remote)}}`;
+  const besides = { b: two, c: remote, lsp: { command: 'x' }, hook: { ...one, type: 'command', args: 'x' } };
+
+  const { servers: broken } = await previewImport(text);
+  const valid = await previewOf({ mcpServers: { a: one, d: one }, ...besides });
+
+  const note = (names: string): string => expect.stringContaining(`ends before ${names}, which ToolHive did`);
+  expect(broken.map(({ name, notes }) => [name, notes])).toEqual([['a', [note('b')]]]);
+  expect(valid.map(({ name, notes }) => [name, notes])).toEqual([
+    ['a', []],
+    ['d', [note('b, c')]],
+  ]);
+});
+
 test('a map of servers without a section may have remarks', async () => {
   const document = { $schema: 'x', _comment: 'mine', a: one, b: 'https://mcp.example.com/mcp' };
 
