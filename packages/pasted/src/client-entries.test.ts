@@ -629,3 +629,35 @@ test('the home directory can be in template braces', async () => {
     { request: { cmd_arguments: [`${homedir()}/data`] }, needs: [] },
   ]);
 });
+
+describe('a command in one text with a path that contains spaces', () => {
+  test.each([
+    [
+      'C:\\Program Files\\nodejs\\npx.cmd -y server --flag',
+      { image: 'npx://server', cmd_arguments: ['--flag'] },
+    ],
+    ['"C:\\Program Files\\nodejs\\npx.cmd" -y server', { image: 'npx://server', cmd_arguments: [] }],
+  ])('is divided behind the program: %s', async (command, request) => {
+    const [server] = await previewOf({ mcpServers: { one: { command } } });
+
+    expect(server?.request).toMatchObject(request);
+  });
+
+  test.each([
+    'C:\\Program Files\\PowerShell\\7\\bin\\Proxy.exe',
+    '/Applications/My App.app/Contents/MacOS/server',
+    '/srv/my tools/server --flag',
+  ])('is named as a whole in the problem: %s', async (command) => {
+    const [server] = await previewOf({ mcpServers: { one: { command } } });
+
+    expect(server?.problem).toContain(command);
+  });
+
+  test('does not continue with an argument', async () => {
+    const [server] = await previewOf({
+      mcpServers: { one: { command: '/srv/tools/server --config /etc/x' } },
+    });
+
+    expect(server?.problem).toBe('/srv/tools/server not found');
+  });
+});
