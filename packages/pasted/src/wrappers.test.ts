@@ -189,8 +189,24 @@ describe('a command in one text', () => {
     [['ionice', '-c', '3', 'npx', '-y', 'one', '--flag']],
     [['dbus-run-session', '--', 'npx', '-y', 'one', '--flag']],
     [['wsl', '--shell-type', 'login', 'npx', '-y', 'one', '--flag']],
+    [['npx', '-c', 'npx -y one --flag']],
+    [['npx', '-y', '--call=npx one --flag']],
+    [['npm', 'exec', '-c', 'cd . && npx -y one --flag']],
   ])('or behind another program is found: %j', async (words) => {
     expect((await read(words)).request).toMatchObject({ image: 'npx://one', cmd_arguments: ['--flag'] });
+  });
+
+  test('of npx with a package starts a program of the package', async () => {
+    const { request } = await read(['npx', '-p', 'tools', '-c', 'server --flag']);
+
+    expect(request).toMatchObject({ image: 'npx://tools#program=server', cmd_arguments: ['--flag'] });
+  });
+
+  test('of npx does not run the package node', async () => {
+    const missing = join(directory, 'wallaby/mcp');
+
+    await expect(read(['npx', '-y', '-c', `node ${missing}`])).rejects.toThrow(`${missing} not found`);
+    await expect(read(['npx', '-y', 'node', missing])).rejects.toThrow(`${missing} not found`);
   });
 
   test.each([
