@@ -232,7 +232,11 @@ function needOf({ token, name, description, secret }: Open): Need {
     name,
     description,
     required: true,
-    secret: secret ?? /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri/i.test(name),
+    secret:
+      secret ??
+      /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri|(?:database|db|postgres\w*|pg|mysql|mongo\w*|redis)_?url|connection_?string/i.test(
+        name,
+      ),
     token,
   };
 }
