@@ -312,8 +312,13 @@ function withoutPythonLauncher(all: readonly string[]): readonly string[] {
 
 /** Windows: npx.cmd, npx.ps1, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
 export function programOf([word = '']: readonly string[]): string {
-  return win32
+  const name = win32
     .basename(word)
     .replace(/\.(?:cmd|exe|ps1|bat)$/i, '')
-    .replace(/^(python3)\.\d+$/, '$1');
+    .replace(/^(python3)\.\d+$/i, '$1');
+  return anyCase.test(name) ? name.toLowerCase() : name;
 }
+
+/** Windows and macOS find them in any spelling: `NPX`, `Docker`, `PowerShell.exe`. */
+const anyCase =
+  /^(?:npx|npm|pnpm|yarn|bunx?|deno|node|tsx|uvx?|pipx|python3?|py|go|docker|podman|cmd|powershell|pwsh|wsl)$/i;
