@@ -14,7 +14,7 @@ const credential = 'a-credential-of-a-test';
 let user: User;
 
 beforeAll(async () => {
-  user = await makeUser();
+  user = await makeUser({ env: { TOKEN_OF_TESTS: credential } });
   await mkdir(join(user.home, '.config/toolhive'), { recursive: true });
   const server = (repository_url: string) => ({
     description: 'A server for tests.',
@@ -236,6 +236,23 @@ describe('thv import', () => {
     const { stderr } = await user.thv('import', file, '--dry-run');
 
     expect(stderr).toContain('curious: the server gets HOME, PATH from your environment\n');
+  });
+
+  test.each<[string, object]>([
+    ['OpenCode', { environment: { TOKEN: '{env:TOKEN_OF_TESTS}' } }],
+    ['mcporter', { env: { TOKEN: '$env:TOKEN_OF_TESTS' } }],
+    ['Codex', { env_vars: ['TOKEN_OF_TESTS'] }],
+    ['a shell', { env: { TOKEN_OF_TESTS: '$TOKEN_OF_TESTS' } }],
+    ['an argument', { args: [testPackage, 'echo', '--token=${TOKEN_OF_TESTS}'] }],
+    ['Docker', { command: 'docker', args: ['run', '-i', '-e', 'TOKEN_OF_TESTS', 'example/echo'] }],
+  ])('says so for every form of a variable: %s', async (_name, fields) => {
+    const file = join(user.home, 'variables.json');
+    const curious = { command: 'npx', args: [testPackage, 'echo'], ...fields };
+    await writeFile(file, JSON.stringify({ mcpServers: { curious } }));
+
+    const { stderr } = await user.thv('import', file, '--dry-run');
+
+    expect(stderr).toContain('curious: the server gets TOKEN_OF_TESTS from your environment\n');
   });
 
   test('asks at a terminal for placeholders, and whether values are examples', async () => {

@@ -44,6 +44,30 @@ test.each([
   ]);
 });
 
+test('servers that Claude Code turns off in a project stay with it there', async () => {
+  const entry = { command: 'npx', args: ['-y', 'server'] };
+  const project = { mcpServers: { on: entry, off: entry }, disabledMcpServers: ['off'] };
+  const settings = { mcpServers: { off: { ...entry, env: { A: 'b' } } }, projects: { [home]: project } };
+  await writeFile(join(home, 'claude.json'), JSON.stringify(settings));
+
+  const { servers } = await scan({
+    clients: ['claude-code'],
+    home,
+    env: {},
+    userFiles: (client) => (client === 'claude-code' ? [join(home, 'claude.json')] : []),
+    isOwn: () => false,
+  });
+
+  const problems = servers.flatMap(({ entries, failure }) =>
+    entries.map(({ name, place }) => [place.scope, name, failure?.message]),
+  );
+  expect(problems).toEqual([
+    ['user', 'off', undefined],
+    ['project', 'on', undefined],
+    ['project', 'off', 'it is disabled'],
+  ]);
+});
+
 describe('an installed program that an entry names without a path', () => {
   const image = 'npx://@scope/files@1.2.3';
 

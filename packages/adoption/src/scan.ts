@@ -116,7 +116,7 @@ async function readServer(
       url: url === undefined ? undefined : urlWithoutCredentials(url),
     };
     try {
-      if (isDisabled(value) || isOff(name)) throw invalid('it is disabled');
+      if (isDisabled(value) || isOff(name, place.application.pointer)) throw invalid('it is disabled');
       const from: EntryFrom = {
         env: path === undefined ? env : { ...env, PATH: path },
         inputs,

@@ -1,9 +1,10 @@
 import { invalid } from '@toolhive/contract/failure';
 import { dockerServers } from './docker-catalog.ts';
-import { hintFor } from './document-hints.ts';
+import { hintFor, isApiDescription } from './document-hints.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
-import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
+import { list } from './fields.ts';
+import { isObject, objectsIn, parseDocuments, writtenKey } from './parse-document.ts';
 import type { Input } from './placeholders.ts';
 
 /** The servers in a client's configuration. */
@@ -11,8 +12,11 @@ export interface ClientDocument {
   entries: RawEntry[];
   /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
   inputs: ReadonlyMap<string, Input>;
-  /** Whether the client turns a server off outside of its entry (Gemini CLI). */
-  isOff: (name: string) => boolean;
+  /**
+   * Whether the client turns a server off outside of its entry (Gemini CLI, Claude Code). The keys lead to its section,
+   * unless that is at the top.
+   */
+  isOff: (name: string, keys?: readonly string[]) => boolean;
 }
 
 /** An entry that is not parsed yet. */
@@ -46,9 +50,9 @@ export function readClientDocument(text: string, what: string): ClientDocument {
     });
   }
   return {
-    entries: uniqueNames(found),
+    entries: withLost(uniqueNames(found), documents.flatMap(besideSections)),
     inputs: new Map(documents.flatMap(inputsIn)),
-    isOff: (name) => documents.some((document) => isOff(document, name)),
+    isOff: (name, keys = []) => documents.some((document) => isOffOn(keys, document, name)),
   };
 }
 
@@ -82,12 +86,57 @@ function isSection(key: string, path: readonly string[]): boolean {
 }
 
 function entriesIn(document: unknown): Found[] {
+  if (isApiDescription(document)) return [];
   const described = [...dockerServers(document), ...serversOfManagers(document)];
   if (described.length > 0) return described;
   const found = sectionsIn(document, []);
-  if (found.length > 0) return withExcluded(found, document);
+  if (found.length > 0) return found;
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
+  const quoted = sectionsInTexts(document);
+  if (quoted.length > 0) return quoted;
   return isMapOfServers(document) ? toEntries(document, []) : [];
+}
+
+/**
+ * The sections in texts, such as the settings that a workflow passes to a client, or a file in a ConfigMap. They count only
+ * if a document has no others, because texts can also be instructions with examples.
+ */
+function sectionsInTexts(document: unknown): Found[] {
+  return textsIn(document)
+    .filter((text) => /(?:mcp|context)[-_]?servers["']?\s{0,20}:/i.test(text))
+    .flatMap(objectsIn)
+    .filter((value) => !isDeeper(value, maxDepth))
+    .flatMap((value) => sectionsIn(value, []));
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/**
+ * The names of the entries beside a section, which a misplaced bracket leaves there, and which clients do not find. Only
+ * fields that nothing but a server has count.
+ */
+function besideSections(document: unknown): string[] {
+  if (Array.isArray(document)) return document.flatMap(besideSections); // several objects, one after another
+  if (!isObject(document) || !Object.keys(document).some((key) => sectionName.test(writtenKey(key))))
+    return [];
+  return Object.entries(document).flatMap(([key, value]) => {
+    if (!isObject(value) || !/^[\w.@/ -]{1,60}$/.test(key)) return [];
+    const { command, args, url, type } = value;
+    const isStarted = typeof command === 'string' && Array.isArray(args);
+    const isReached = isUrl(url) && /^(?:sse|(?:streamable[-_]?)?http)$/i.test(String(type));
+    return isStarted || isReached ? [key] : [];
+  });
+}
+
+function withLost(entries: readonly RawEntry[], lost: readonly string[]): RawEntry[] {
+  if (lost.length === 0) return [...entries];
+  const note = `the section for servers ends before ${lost.slice(0, 8).join(', ')}, which ToolHive did not import. Check the brackets of the file`;
+  return entries.map((entry, index) =>
+    index === entries.length - 1 ? { ...entry, notes: [...entry.notes, note] } : entry,
+  );
 }
 
 /**
@@ -116,31 +165,39 @@ function hasEmptySection(value: unknown, path: readonly string[]): boolean {
   });
 }
 
-function withExcluded(found: readonly Found[], document: unknown): Found[] {
-  return found.map((each) =>
-    isOff(document, each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
-  );
+/** Some clients name the servers that are off, or those that are on, beside the section with all of them. */
+function offBeside(value: unknown): (name: string) => boolean {
+  const own = isObject(value) ? value : {};
+  const mcp = isObject(own['mcp']) ? own['mcp'] : {};
+  const off = new Set([
+    ...['excluded', 'disabledMcpServers'].flatMap((key) => list(mcp[key])),
+    ...['excludeMCPServers', 'disabledMcpServers', 'disabledMcpjsonServers'].flatMap((key) => list(own[key])),
+  ]);
+  const only = [mcp['allowed'], own['allowMCPServers']].map((names) => new Set(list(names)));
+  return (name) => off.has(name) || only.some((names) => names.size > 0 && !names.has(name));
 }
 
-/** Some clients name the servers that are off, or those that are on, beside the section with all of them. */
-function isOff(document: unknown, name: string): boolean {
-  const { mcp } = isObject(document) ? document : {};
-  const { allowed, excluded, disabledMcpServers } = isObject(mcp) ? mcp : {};
-  const lists = [excluded, disabledMcpServers].filter((list) => Array.isArray(list));
-  const isLeftOut = Array.isArray(allowed) && allowed.length > 0 && !allowed.includes(name);
-  return isLeftOut || lists.some((list) => list.includes(name));
+/** Whether a list in one of the objects that lead to a section turns a server off. */
+function isOffOn(keys: readonly string[], document: unknown, name: string): boolean {
+  if (offBeside(document)(name)) return true;
+  const [key, ...others] = keys;
+  return key !== undefined && isObject(document) && isOffOn(others, document[key], name);
 }
 
 function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   if (Array.isArray(value)) return value.flatMap((item: unknown) => sectionsIn(item, path));
   if (!isObject(value) || isEntry(value)) return [];
-  return Object.entries(value).flatMap(([written, inner]) => {
+  const isOff = offBeside(value);
+  const found = Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
     const here = [...path, key];
     const isServers = isSection(key, path) && !isSchema(inner);
     const own = isServers ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
     return [...(own === undefined ? [] : toEntries(own, here)), ...sectionsIn(inner, here)];
   });
+  return found.map((each) =>
+    isOff(each.name) ? { ...each, entry: { ...each.entry, disabled: true } } : each,
+  );
 }
 
 /** Whether an object is the JSON schema of a section, such as in the file of a directory of servers. */
@@ -176,8 +233,9 @@ function toEntries(value: unknown, path: readonly string[]): Found[] {
   const isStrict = /^(?:.*\.)?(?:mcp|context)[-_]?servers$/i.test(path.at(-1) ?? '');
   return all.flatMap(([name, given]) => {
     if (name.startsWith('$')) return []; // "$schema"
-    // Visual Studio Code's section in another one: `"chat.mcpServers": {"servers": {…}, "inputs": […]}`.
-    if (isStrict && name === 'servers' && !isEntry(given)) return toEntries(given, [...path, name]);
+    // Visual Studio Code's section in another one: `"chat.mcpServers": {"servers": {…}, "inputs": […]}`. Others repeat the name.
+    if (isStrict && (name === 'servers' || sectionName.test(name)) && !isEntry(given))
+      return toEntries(given, [...path, name]);
     const entry = (isStrict && !Array.isArray(value)) || isUrl(given) ? asEntry(given) : given;
     return isEntry(entry) || (isStrict && isObject(entry)) ? [{ name, path, entry }] : [];
   });

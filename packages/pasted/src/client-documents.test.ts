@@ -177,6 +177,25 @@ describe('the servers of a configuration', () => {
     expect(servers.map(({ notes }) => notes)).toEqual([[], ['the server is disabled in the configuration']]);
   });
 
+  test.each([
+    ['excludeMCPServers', ['b']],
+    ['allowMCPServers', ['a']],
+    ['disabledMcpServers', ['b']],
+    ['disabledMcpjsonServers', ['b']],
+  ])('are marked if a list beside their section turns them off: %s', async (key, names) => {
+    const servers = { mcpServers: { a: one, b: two }, [key]: names };
+    const found = await previewOf(servers);
+    const inProject = await previewOf({ projects: { '/x': servers, '/y': { mcpServers: { b: remote } } } });
+
+    const off = ['the server is disabled in the configuration'];
+    expect(found.map(({ notes }) => notes)).toEqual([[], off]);
+    expect(inProject.map(({ request, notes }) => [request?.image ?? request?.url, notes])).toEqual([
+      ['npx://one', []],
+      ['npx://two', off],
+      [remote.url, ['"b" in projects./y.mcpServers becomes the workload b-2']],
+    ]);
+  });
+
   test('have a problem that names the open part of the URL, and nothing else of it', async () => {
     const url = 'http://user:not-a-real-password@localhost:<port>/sse';
 
@@ -313,6 +332,57 @@ test('a section can contain that of Visual Studio Code, with its questions', asy
   expect(found).toMatchObject([{ name: 'a', needs: [{ name: 'API_KEY', secret: true }] }]);
 });
 
+test('a section in itself is one section', async () => {
+  const servers = await previewOf({ mcpServers: { mcpServers: { a: one } } });
+
+  expect(servers.map(({ name, request }) => [name, request?.image])).toEqual([['a', 'npx://one']]);
+});
+
+describe('a section in a text of a document', () => {
+  const section = JSON.stringify({ mcpServers: { a: { ...one, env: { TOKEN: '${{ secrets.TOKEN }}' } } } });
+
+  test.each<[string, object]>([
+    [
+      'a workflow with settings',
+      { jobs: { a: { steps: [{ uses: 'x', with: { settings: section, prompt: 'Use {it}' } }] } } },
+    ],
+    ['a workflow with arguments', { jobs: { a: { with: { claude_args: `--mcp-config '${section}'` } } } }],
+    ['a section as a text', { model: 'x', 'mcp-servers': section }],
+    ['a ConfigMap', { apiVersion: 'v1', kind: 'ConfigMap', data: { 'mcp.json': section } }],
+  ])('is found in %s', async (_title, document) => {
+    const servers = await previewOf(document);
+
+    expect(servers).toMatchObject([
+      { name: 'a', request: { image: 'npx://one' }, needs: [{ name: 'TOKEN', secret: true }] },
+    ]);
+  });
+
+  test('is only an example if the document has servers', async () => {
+    const servers = await previewOf({ mcpServers: { b: two }, instructions: `Add ${section}` });
+
+    expect(servers.map(({ name }) => name)).toEqual(['b']);
+  });
+
+  test('is left out if it is no JSON', async () => {
+    await expect(previewOf({ text: 'write {"mcpServers": {"a": …' })).rejects.toThrow('has no MCP servers');
+  });
+});
+
+test('entries behind the end of the section for servers are named, and not run', async () => {
+  const text = `{"mcpServers": {"a": ${JSON.stringify(one)}}, "b": ${JSON.stringify(two)}}, "c": ${JSON.stringify(remote)}}`;
+  const besides = { b: two, c: remote, lsp: { command: 'x' }, hook: { ...one, type: 'command', args: 'x' } };
+
+  const { servers: broken } = await previewImport(text);
+  const valid = await previewOf({ mcpServers: { a: one, d: one }, ...besides });
+
+  const note = (names: string): string => expect.stringContaining(`ends before ${names}, which ToolHive did`);
+  expect(broken.map(({ name, notes }) => [name, notes])).toEqual([['a', [note('b')]]]);
+  expect(valid.map(({ name, notes }) => [name, notes])).toEqual([
+    ['a', []],
+    ['d', [note('b, c')]],
+  ]);
+});
+
 test('a map of servers without a section may have remarks', async () => {
   const document = { $schema: 'x', _comment: 'mine', a: one, b: 'https://mcp.example.com/mcp' };
 
@@ -398,6 +468,16 @@ describe('another document that describes a server is refused with a hint', () =
       'a plugin marketplace',
     ],
     ['a browser extension', { name: 'x', manifest_version: 3, author: 'Ada' }, 'ToolHive looks for'],
+    [
+      'a description of an API',
+      { openapi: '3.0.0', info: { title: 'x' }, servers: [{ url: 'http://localhost:3000' }], paths: {} },
+      'the description of an API',
+    ],
+    [
+      'a file of Goose without servers',
+      { extensions: { developer: { type: 'builtin', enabled: true }, todo: { type: 'platform' } } },
+      'parts of Goose',
+    ],
     ['a file of Docker Compose', { services: { mcp: { image: 'mcp/time' } } }, 'thv run IMAGE'],
   ])('%s', async (_title, document, hint) => {
     await expect(previewImport(JSON.stringify(document))).rejects.toMatchObject({

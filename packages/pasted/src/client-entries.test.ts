@@ -176,6 +176,7 @@ describe('an entry', () => {
     [{ options: { toolFilter: { mode: 'block', list: ['drop'] } } }],
     [{ tools: { drop: { enabled: false, description: 'x' }, keep: { enabled: true } } }],
     [{ toolPermissions: { drop: false, keep: true } }],
+    [{ anythingllm: { autoStart: true, suppressedTools: ['drop'] } }],
   ])('says which tools clients can use now: %j', async (limit) => {
     const { request, notes } = await read({ command: 'npx', args: ['server'], ...limit });
 
@@ -628,4 +629,65 @@ test('the home directory can be in template braces', async () => {
   expect(await previewOf({ mcpServers: { a: raw } })).toMatchObject([
     { request: { cmd_arguments: [`${homedir()}/data`] }, needs: [] },
   ]);
+});
+
+describe('a command in one text with a path that contains spaces', () => {
+  test.each([
+    [
+      'C:\\Program Files\\nodejs\\npx.cmd -y server --flag',
+      { image: 'npx://server', cmd_arguments: ['--flag'] },
+    ],
+    ['"C:\\Program Files\\nodejs\\npx.cmd" -y server', { image: 'npx://server', cmd_arguments: [] }],
+  ])('is divided behind the program: %s', async (command, request) => {
+    const [server] = await previewOf({ mcpServers: { one: { command } } });
+
+    expect(server?.request).toMatchObject(request);
+  });
+
+  test.each([
+    'C:\\Program Files\\PowerShell\\7\\bin\\Proxy.exe',
+    '/Applications/My App.app/Contents/MacOS/server',
+    '/srv/my tools/server --flag',
+  ])('is named as a whole in the problem: %s', async (command) => {
+    const [server] = await previewOf({ mcpServers: { one: { command } } });
+
+    expect(server?.problem).toContain(command);
+  });
+
+  test('does not continue with an argument', async () => {
+    const [server] = await previewOf({
+      mcpServers: { one: { command: '/srv/tools/server --config /etc/x' } },
+    });
+
+    expect(server?.problem).toBe('/srv/tools/server not found');
+  });
+});
+
+test.each<[string, object]>([
+  ['a variable of mcporter', { headers: { Authorization: 'Bearer $env:LINEAR_KEY' } }],
+  ['its field for the variable', { bearerTokenEnv: 'LINEAR_KEY' }],
+])('a header is asked for: %s', async (_title, fields) => {
+  const [server] = await previewOf({
+    mcpServers: { one: { url: 'https://mcp.example.com/mcp', ...fields } },
+  });
+
+  expect(server?.request).not.toHaveProperty('headers');
+  expect(server?.notes).toEqual([]);
+  expect(server?.needs).toMatchObject([
+    { name: 'Authorization', secret: true, description: 'Bearer, a space, and LINEAR_KEY' },
+  ]);
+});
+
+test.each([
+  ['DATABASE_URL', true],
+  ['POSTGRES_URL', true],
+  ['MONGODB_CONNECTION_STRING', true],
+  ['BASE_URL', false],
+  ['SITE_URL', false],
+])('the URL of a database contains a password: %s', async (name, secret) => {
+  const [server] = await previewOf({
+    mcpServers: { one: { ...entry, args: ['-y', 'server', `\${${name}}`] } },
+  });
+
+  expect(server?.needs).toMatchObject([{ kind: 'placeholder', name, secret }]);
 });

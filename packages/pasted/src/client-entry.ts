@@ -191,9 +191,22 @@ function wordsOf({ command = '', args: given = [] }: EntryFields): string[] {
   if (Array.isArray(command)) return [...command, ...args];
   const whole = [command, ...args];
   // The path of a program can contain spaces.
+  const [, program, rest = ''] = windowsCommand.exec(command) ?? [];
+  if (program !== undefined) return [program, ...(wordsIn(rest) ?? [rest]), ...args];
   if (!/\s/.test(command.trim()) || isCommandLine(whole)) return [command.trim(), ...args];
   const split = wordsIn(command);
-  return split !== undefined && (args.length === 0 || isCommandLine(split)) ? [...split, ...args] : whole;
+  if (split === undefined) return whole;
+  if (isCommandLine(split)) return [...split, ...args];
+  return args.length === 0 && !isPathWithSpaces(split) ? split : whole;
+}
+
+/** `C:\Program Files\nodejs\npx.cmd -y package`: the file extension ends the path. */
+const windowsCommand = /^\s*([A-Za-z]:[\\/][^"'\r\n]{1,300}?\.(?:exe|cmd|bat|ps1))(?:\s+(.*))?$/is;
+
+/** `/Applications/My App.app/Contents/MacOS/server`: a word continues the path that begins before it. */
+function isPathWithSpaces([first = '', ...others]: readonly string[]): boolean {
+  const continues = (word: string): boolean => /^[^-/~.$=:][^=:/]*\//.test(word);
+  return /^(?:\/|~\/|\.{1,2}\/)/.test(first) && others.some(continues);
 }
 
 /** All arguments in one text: `"-y package /folder"`. No flag contains a space before its value. */
@@ -219,7 +232,11 @@ function needOf({ token, name, description, secret }: Open): Need {
     name,
     description,
     required: true,
-    secret: secret ?? /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri/i.test(name),
+    secret:
+      secret ??
+      /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri|(?:database|db|postgres\w*|pg|mysql|mongo\w*|redis)_?url|connection_?string/i.test(
+        name,
+      ),
     token,
   };
 }

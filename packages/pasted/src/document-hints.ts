@@ -11,12 +11,24 @@ export function hintFor(document: unknown): string | undefined {
   return packageHint(document) ?? others.find(({ is }) => is(document))?.hint;
 }
 
+/** Whether a document describes the HTTP API of a service. Its `servers` are addresses of that API. */
+export function isApiDescription(document: unknown): boolean {
+  if (!isObject(document)) return false;
+  return [document['openapi'], document['swagger'], document['asyncapi']].some(
+    (version) => typeof version === 'string' && /^\d/.test(version),
+  );
+}
+
 interface OtherDocument {
   is: (document: Fields) => boolean;
   hint: string;
 }
 
 const others: readonly OtherDocument[] = [
+  {
+    is: isApiDescription,
+    hint: 'this is the description of an API, not of an MCP server. Run an MCP server that calls the API',
+  },
   {
     is: ({ remotes }) => Array.isArray(remotes),
     hint: 'this is a registry entry. Run the URL in it: thv run URL',
@@ -53,6 +65,14 @@ const others: readonly OtherDocument[] = [
     is: ({ startCommand, runtime }) =>
       isObject(startCommand) || runtime === 'typescript' || runtime === 'python' || runtime === 'container',
     hint: 'this is a Smithery file, which does not name the package. Run the package or the image that the README names: thv run npx://PACKAGE',
+  },
+  {
+    is: ({ extensions }) =>
+      isObject(extensions) &&
+      Object.values(extensions).some(
+        (each) => isObject(each) && (each['type'] === 'builtin' || each['type'] === 'platform'),
+      ),
+    hint: 'all its extensions are parts of Goose. Add a server to Goose first, or run one: thv run NAME',
   },
   {
     is: ({ plugins }) => list(plugins).some((plugin) => isObject(plugin) && plugin['source'] !== undefined),

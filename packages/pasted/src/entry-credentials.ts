@@ -30,6 +30,7 @@ export const credentialFields = {
   requestOptions: Inner,
   env_http_headers: Texts,
   bearer_token_env_var: Text,
+  bearerTokenEnv: Text,
 };
 
 /** The fields inside of `auth` that become headers. */
@@ -44,14 +45,13 @@ type Credentials = z.infer<typeof Credentials>;
 
 /** An entry's headers, with its credentials. */
 export function headersOf(entry: Credentials, auth: unknown): Record<string, string> {
+  const variable = entry.bearer_token_env_var ?? entry.bearerTokenEnv;
   return {
     ...tokenOf(entry, auth),
     ...valueOf(entry),
     ...keyOf(entry),
     ...keyOf(Key.safeParse(auth).data ?? {}),
-    ...(entry.bearer_token_env_var === undefined
-      ? {}
-      : { Authorization: `Bearer \${${entry.bearer_token_env_var}}` }),
+    ...(variable === undefined ? {} : { Authorization: `Bearer \${${variable}}` }),
     ...Object.fromEntries(
       Object.entries(entry.env_http_headers).map(([header, variable]) => [header, `\${${variable}}`]),
     ),

@@ -29,6 +29,7 @@ export const toolFields: readonly string[] = [
 export function toolLimits(entry: Fields): ToolLimits {
   const { tools, tool_configuration: configuration, options } = entry;
   const filter = isObject(options) && isObject(options['toolFilter']) ? options['toolFilter'] : {};
+  const { anythingllm } = entry;
   const isAllowed = filter['mode'] === 'allow';
   const only = firstOf([
     ...allowing.map((key) => entry[key]),
@@ -40,6 +41,7 @@ export function toolLimits(entry: Fields): ToolLimits {
     ...denying.map((key) => entry[key]),
     isObject(tools) ? (tools['exclude'] ?? turnedOff(tools)) : undefined,
     turnedOff(entry['toolPermissions']),
+    isObject(anythingllm) ? anythingllm['suppressedTools'] : undefined,
     isAllowed ? undefined : filter['list'],
   ]);
   const isPattern = only?.some((name) => /[*?[\]^|]/.test(name)) === true;

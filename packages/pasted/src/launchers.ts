@@ -197,7 +197,24 @@ function withoutExtension(
 
 /** Programs that install packages or run the files of a project. */
 const general =
-  /^(?:nix|brew|git|make|curl|socat|nc|ncat|(?:docker|podman)-compose|pip[\d.]*|virtualenv|uvicorn|gunicorn|hypercorn|granian|flask|nodemon|pm2|forever|concurrently|vite|next)$/;
+  /^(?:nix|brew|git|curl|socat|nc|ncat|(?:docker|podman)-compose|pip[\d.]*|virtualenv|nodemon|pm2|forever|concurrently|vite|next)$/;
+
+/** Programs that serve an app of Python over HTTP. */
+const appServers = /^(?:uvicorn|gunicorn|hypercorn|granian|flask)$/;
+
+/** Programs that run a task of a project. */
+const taskRunners = /^(?:make|just|task|devbox|ddev|lando|turbo|moon|invoke|nox|tox)$/;
+
+/** Whether a command runs a task: `just serve`, `mise run serve`. */
+function isTask(words: readonly string[]): boolean {
+  const program = programOf(words);
+  const verb = words
+    .slice(1)
+    .find((word, index) => !word.startsWith('-') && !/^-(?:C|-cd)$/.test(words[index] ?? ''));
+  return (
+    taskRunners.test(program) || (/^(?:mise|rtx)$/.test(program) && /^(?:run|r|tasks?)$/.test(verb ?? ''))
+  );
+}
 
 /** Programs that start others on another machine or in a cluster. */
 const remoteShells = /^(?:ssh|autossh|sshpass|mosh|kubectl|oc)$/;
@@ -207,6 +224,8 @@ function isStarter(words: readonly string[]): boolean {
   const program = programOf(words);
   return (
     general.test(program) ||
+    appServers.test(program) ||
+    isTask(words) ||
     remoteShells.test(program) ||
     Object.hasOwn(starting, program) ||
     launchers.some(({ words: [first] }) => first === program)
@@ -312,6 +331,16 @@ function notStarted(words: readonly string[]): Error {
         hint: 'run thv there, and add the URL of its proxy here',
       },
     );
+  }
+  if (appServers.test(program)) {
+    return invalid(`${program} serves an app of a project, which ToolHive does not start`, {
+      hint: 'run the file that starts the server over stdio, or start the app yourself and use its URL',
+    });
+  }
+  if (isTask(words)) {
+    return invalid(`${program} runs a task of a project, which ToolHive does not read`, {
+      hint: 'use the command that the task starts, such as npx, uvx, or docker run',
+    });
   }
   if (form === undefined)
     return invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
@@ -437,7 +466,9 @@ async function readPythonModule(
   for (const place of [directory, project])
     if (place !== undefined && findModule(module, place) !== undefined)
       return readModule([module, ...args], place, from);
-  const installed = await readInstalledModule(program, [module, ...args], from);
+  const served = [module, ...args];
+  if (appServers.test(module) || general.test(module)) throw notStarted(served);
+  const installed = await readInstalledModule(program, served, from);
   if (installed !== undefined) return installed;
   const name = module.split('.')[0]?.replaceAll('_', '-') ?? '';
   throw invalid(`python -m ${module} runs a module on this machine, which ToolHive does not install`, {

@@ -8,7 +8,7 @@ import { absolutePath } from './paths.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 import { pythonSettings } from './python-settings.ts';
 import type { PythonSettings } from './python-settings.ts';
-import { javaScript, readEnvFiles, readTypeScript } from './script-launchers.ts';
+import { javaScript, nodeScript, readEnvFiles, readTypeScript } from './script-launchers.ts';
 import { isMcpRun, readMcpRun, uvFlags } from './uv-run.ts';
 import { chosenVersion } from './wrappers.ts';
 import { wordsIn } from './words.ts';
@@ -65,7 +65,8 @@ function readNpxWords(
   from: PastedFrom,
 ): Pasted | Promise<Pasted> {
   const [program = '', ...script] = words;
-  if (scriptPrograms.test(program) && javaScript(script[0] === 'watch' ? script.slice(1) : script))
+  const isScript = /^node(?:@|$)/.test(program) ? nodeScript : javaScript;
+  if (scriptPrograms.test(program) && isScript(script[0] === 'watch' ? script.slice(1) : script))
     return readTypeScript(script, from);
   const all = valuesOf(given, '-p', '--package');
   // Node.js itself is a package, too.

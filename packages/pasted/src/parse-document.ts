@@ -125,6 +125,12 @@ function repair(text: string): unknown {
   return values.length > 1 ? values : values[0];
 }
 
+/** The objects and lists in a text that contains JSON. None if that is not clear. */
+export function objectsIn(text: string): unknown[] {
+  const found = repair(text);
+  return found === undefined ? [] : Array.isArray(found) ? found : [found];
+}
+
 const entities: Readonly<Record<string, string>> = {
   quot: '"',
   '#34': '"',

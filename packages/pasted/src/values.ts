@@ -43,6 +43,8 @@ export function splitValues(
  */
 function withBraces(name: string, written: string, { env }: Scope): string {
   const [, scheme = '', rest = written] = schemes.exec(written) ?? [];
+  const [, named] = /^\$env:([A-Za-z_]\w*)$/i.exec(rest.trim()) ?? []; // mcporter and PowerShell
+  if (named !== undefined) return `${scheme}\${${named}}`;
   const [, variable] = /^\$([A-Z_][A-Z0-9_]*)$/.exec(rest.trim()) ?? [];
   if (variable === undefined) return written;
   const isMeant =

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isCommandLine, readCommandLine } from './launchers.ts';
+import { wordsIn } from './words.ts';
 
 let directory: string;
 
@@ -189,8 +190,24 @@ describe('a command in one text', () => {
     [['ionice', '-c', '3', 'npx', '-y', 'one', '--flag']],
     [['dbus-run-session', '--', 'npx', '-y', 'one', '--flag']],
     [['wsl', '--shell-type', 'login', 'npx', '-y', 'one', '--flag']],
+    [['npx', '-c', 'npx -y one --flag']],
+    [['npx', '-y', '--call=npx one --flag']],
+    [['npm', 'exec', '-c', 'cd . && npx -y one --flag']],
   ])('or behind another program is found: %j', async (words) => {
     expect((await read(words)).request).toMatchObject({ image: 'npx://one', cmd_arguments: ['--flag'] });
+  });
+
+  test('of npx with a package starts a program of the package', async () => {
+    const { request } = await read(['npx', '-p', 'tools', '-c', 'server --flag']);
+
+    expect(request).toMatchObject({ image: 'npx://tools#program=server', cmd_arguments: ['--flag'] });
+  });
+
+  test('of npx does not run the package node', async () => {
+    const missing = join(directory, 'wallaby/mcp');
+
+    await expect(read(['npx', '-y', '-c', `node ${missing}`])).rejects.toThrow(`${missing} not found`);
+    await expect(read(['npx', '-y', 'node', missing])).rejects.toThrow(`${missing} not found`);
   });
 
   test.each([
@@ -201,5 +218,34 @@ describe('a command in one text', () => {
     const { request } = await read(words);
 
     expect(request).toMatchObject({ image: 'npx://one', cmd_arguments: ['-S', 'npx other'] });
+  });
+});
+
+test.each([
+  ['NPX -y one', 'npx://one'],
+  ['CMD /C npx.CMD -y one', 'npx://one'],
+  ['UVX.exe one', 'uvx://one'],
+  ['Docker run -i example/one', 'example/one'],
+  ['PowerShell.exe -Command "npx -y one"', 'npx://one'],
+])('a program is known in any spelling, as on Windows: %s', async (line, image) => {
+  const words = wordsIn(line) ?? [];
+
+  expect(isCommandLine(words)).toBe(true);
+  expect((await read(words)).request).toMatchObject({ image });
+});
+
+test.each([
+  ['just mcp', 'just runs a task'],
+  ['make run-mcp', 'make runs a task'],
+  ['mise --cd /srv/weather run app', 'mise runs a task'],
+  ['devbox -c /srv/tools run mcp', 'devbox runs a task'],
+  ['ddev exec php artisan boost:mcp', 'ddev runs a task'],
+  ['python -m uvicorn main:app --port 8000', 'uvicorn serves an app'],
+  ['uvicorn main:app', 'uvicorn serves an app'],
+  ['python -m pip install tools', 'the program "pip" cannot be run'],
+])('a command of a project is refused with the alternative: %s', async (line, problem) => {
+  await expect(read(line.split(' '))).rejects.toMatchObject({
+    message: expect.stringContaining(problem),
+    hint: expect.not.stringContaining('if its package is'),
   });
 });

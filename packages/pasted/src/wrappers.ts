@@ -182,6 +182,22 @@ function packagedWrapper(words: readonly string[]): readonly string[] | undefine
   return program !== undefined && isKnown ? [program, ...words.slice(at + 1)] : undefined;
 }
 
+/**
+ * `npx -c "node server.js"` and `npm exec -c …` without a package run any command of a shell. With a package, the command
+ * is one of its programs.
+ */
+function calledByNpm(words: readonly string[]): readonly string[] | undefined {
+  const isNpm = programOf(words) === 'npm' && /^(?:exec|x)$/.test(words[1] ?? '');
+  if (!isNpm && programOf(words) !== 'npx') return undefined;
+  const rest = words.slice(isNpm ? 2 : 1);
+  const at = rest.findIndex((word) => !/^(?:-y|--yes|-q|--quiet|--silent)$/.test(word));
+  const [, attached] = /^--call=(.+)$/s.exec(rest[at] ?? '') ?? [];
+  const isCall = attached !== undefined || /^(?:-c|--call)$/.test(rest[at] ?? '');
+  const text = attached ?? rest[at + 1];
+  const isWhole = rest.length === at + (attached === undefined ? 2 : 1);
+  return isCall && isWhole && text !== undefined ? (wordsIn(text) ?? ['sh', '-c', text]) : undefined;
+}
+
 /** Removes the programs and the assignments that only start a command: `env NAME=value`, `cmd /c`, `fnm exec`. */
 export function unwrap(all: readonly string[]): Unwrapped {
   const unwrapped: Unwrapped = { words: all, env: {}, files: [], notes: [] };
@@ -190,7 +206,9 @@ export function unwrap(all: readonly string[]): Unwrapped {
     const { words } = unwrapped;
     const packaged = packagedWrapper(words);
     const found = findWrapper(packaged ?? words);
-    if (programOf(words) === 'cmd' && /^\/[a-z]$/i.test(words[1] ?? ''))
+    const called = calledByNpm(words);
+    if (called !== undefined) unwrapped.words = called;
+    else if (programOf(words) === 'cmd' && /^\/[a-z]$/i.test(words[1] ?? ''))
       unwrapped.words = commandOfCmd(words.slice(1));
     else if (found !== undefined) peel(unwrapped, found);
     else break;
@@ -294,8 +312,13 @@ function withoutPythonLauncher(all: readonly string[]): readonly string[] {
 
 /** Windows: npx.cmd, npx.ps1, C:\…\uvx.exe. The separator of other systems is one there, too. python3.12: a version of python3. */
 export function programOf([word = '']: readonly string[]): string {
-  return win32
+  const name = win32
     .basename(word)
     .replace(/\.(?:cmd|exe|ps1|bat)$/i, '')
-    .replace(/^(python3)\.\d+$/, '$1');
+    .replace(/^(python3)\.\d+$/i, '$1');
+  return anyCase.test(name) ? name.toLowerCase() : name;
 }
+
+/** Windows and macOS find them in any spelling: `NPX`, `Docker`, `PowerShell.exe`. */
+const anyCase =
+  /^(?:npx|npm|pnpm|yarn|bunx?|deno|node|tsx|uvx?|pipx|python3?|py|go|docker|podman|cmd|powershell|pwsh|wsl)$/i;

@@ -53,11 +53,8 @@ export async function run(call: CommandCall): Promise<void> {
     // A disabled server is imported if the user names it.
     const reason = skipReason(entry.entry, { workloads, isNamed: names.length > 0 });
     if (reason === undefined) {
-      const variables = isOwn ? [] : variablesIn(entry, process.env);
-      if (variables.length > 0)
-        out.note(`${entry.name}: the server gets ${variables.join(', ')} from your environment`);
       const secrets = all.use(new StoredSecrets(daemon, { out, signal }));
-      ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry }));
+      ready.set(titleOf(entry, entries), await prepare(entry, from, { call, daemon, secrets, isDry, isOwn }));
     } else out.note(`skipped ${entry.name}: ${reason}`);
   }
   await forEach([...ready.keys()], { what: 'imported', out }, async (entryName) => {
@@ -109,17 +106,21 @@ interface Preparing {
   daemon: Client;
   secrets: StoredSecrets;
   isDry: boolean;
+  isOwn: boolean;
 }
 
 /** Converts and completes an entry. A problem with one entry does not affect the others. */
 async function prepare(
   entry: RawEntry,
   from: EntryFrom,
-  { call, daemon, secrets, isDry }: Preparing,
+  { call, daemon, secrets, isDry, isOwn }: Preparing,
 ): Promise<Ready> {
   const { flags, out, signal } = call;
   try {
     const { request: read, notes, needs: open, doubts } = await readClientEntry(entry, from);
+    const variables = isOwn ? [] : passedVariables(entry, read, from.env);
+    if (variables.length > 0)
+      out.note(`${entry.name}: the server gets ${variables.join(', ')} from your environment`);
     const { request: kept, rejected } = isDry
       ? { request: read, rejected: [] }
       : await decided(read, doubts, call);
@@ -202,10 +203,32 @@ async function readSource(
   return { document, directory: path === source ? projectOf(path) : directory, isOwn };
 }
 
-/** The user's variables that an entry refers to. Other people's configurations decide which ones a server gets. */
-function variablesIn({ entry }: RawEntry, env: NodeJS.ProcessEnv): string[] {
-  const references = JSON.stringify(entry).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)(?=[:}])/g);
-  return [...new Set([...references].flatMap(([, name = '']) => (env[name] ? [name] : [])))];
+/**
+ * The user's variables that a server gets because its entry names them, in whatever form. Other people's configurations
+ * decide which ones those are.
+ */
+function passedVariables(
+  { entry }: RawEntry,
+  { image, url, cmd_arguments: args, volumes, env_vars: variables, headers }: CreateWorkload,
+  env: EntryFrom['env'],
+): string[] {
+  const written = JSON.stringify(entry);
+  const words = new Set(written.match(/[A-Za-z_]\w*/g));
+  const own = headers?.map((header) => header.default);
+  const given = [
+    image,
+    url,
+    ...(args ?? []),
+    ...(volumes ?? []),
+    ...Object.values(variables ?? {}),
+    ...(own ?? []),
+  ];
+  return [...words].filter((name) => {
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (!value || written.includes(JSON.stringify(value).slice(1, -1))) return false;
+    // A short value can be a part of other texts by chance.
+    return given.some((text) => text === value || (value.length > 3 && text?.includes(value) === true));
+  });
 }
 
 /** Earlier names of clients. */

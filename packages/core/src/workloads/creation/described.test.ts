@@ -74,6 +74,19 @@ describe('a package that an entry describes', () => {
     expect(said).toBeUndefined();
   });
 
+  test.each<[string[], string | undefined, number | undefined]>([
+    [[], 'streamable-http', 8931],
+    [['--port', '8931'], 'streamable-http', 8931],
+    [['--host=0.0.0.0', '--port=8931'], 'streamable-http', 8931],
+    [['--headless'], 'stdio', undefined],
+    [['--browser=chromium', '--host', '0.0.0.0'], 'stdio', undefined],
+  ])('has the transport of the entry only with its port: %j', (cmd_arguments, transport, port) => {
+    const { settings } = settingsOf({ image: 'npx://@playwright/mcp@latest', cmd_arguments });
+
+    expect(settings).toMatchObject({ transport });
+    expect(settings.target_port || undefined).toBe(port);
+  });
+
   test('keeps a secret in the place of a default', () => {
     const secrets = [{ name: 'path', target: 'MEMORY_FILE_PATH' }];
 

@@ -27,7 +27,7 @@ export function withDescription(
   const args = argumentsOf(request, described);
   const profile = profileOf(request, described, defaultProfile);
   const sessions = (request.sessions ?? 'auto') === 'auto' ? entry.sessions : undefined;
-  const transport = request.transport || entry.transport === 'stdio' ? undefined : entry.transport;
+  const transport = isTransportKept(request, described, args) ? undefined : entry.transport;
   const scripts = isBuiltIn && !request.allow_scripts?.length ? entry.package?.allow_scripts : undefined;
   const parts = [
     ...Object.keys(variables),
@@ -82,6 +82,21 @@ const unprotecting =
   /READ_?ONLY|WRITE|ALLOW|DENY|DISABLE|ENABLE|SAFE|DANGER|AUTH|VERIFY|TLS|PERMISSION|ROLE|SCOPE|TOOL|KEY|TOKEN|SECRET|PASSW/i;
 /** A switch can turn a protection off under any name. */
 const isSwitch = /^(?:true|false|yes|no|on|off|[01]|all|any|none|full)$/i;
+
+/**
+ * Whether the server has the transport of the request, or stdio. The arguments of an entry can choose its transport, which
+ * then does not fit other arguments, unless they name the port: `npx @playwright/mcp --headless` uses stdio.
+ */
+function isTransportKept(
+  { transport, target_port: target, cmd_arguments: given }: CreateWorkload,
+  { entry, sourceArgs }: Description,
+  args: readonly string[],
+): boolean {
+  if (transport || entry.transport === 'stdio') return true;
+  const port = String(target || entry.target_port);
+  const isPortNamed = given?.some((word) => word === port || word.endsWith(`=${port}`)) === true;
+  return sourceArgs.length + (entry.args ?? []).length > 0 && args.length === 0 && !isPortNamed;
+}
 
 /** Arguments can redirect a server as well, so only ToolHive's own entries contribute them. */
 function argumentsOf(
