@@ -1,6 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
-import { dockerServers } from './docker-catalog.ts';
+import { dockerQuestions, dockerServers } from './docker-catalog.ts';
 import { hintFor } from './document-hints.ts';
+import { questionsIn, settingVariables } from './document-questions.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
 import { isObject, parseDocuments, writtenKey } from './parse-document.ts';
@@ -9,7 +10,7 @@ import type { Input } from './placeholders.ts';
 /** The servers in a client's configuration. */
 export interface ClientDocument {
   entries: RawEntry[];
-  /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
+  /** The questions that the configuration asks. See `questionsIn`. */
   inputs: ReadonlyMap<string, Input>;
   /** Whether the client turns a server off outside of its entry (Gemini CLI). */
   isOff: (name: string) => boolean;
@@ -47,7 +48,9 @@ export function readClientDocument(text: string, what: string): ClientDocument {
   }
   return {
     entries: uniqueNames(found),
-    inputs: new Map(documents.flatMap(inputsIn)),
+    inputs: new Map(
+      documents.flatMap((document) => [...dockerQuestions(document), ...questionsIn(document)]),
+    ),
     isOff: (name) => documents.some((document) => isOff(document, name)),
   };
 }
@@ -85,7 +88,7 @@ function entriesIn(document: unknown): Found[] {
   const described = [...dockerServers(document), ...serversOfManagers(document)];
   if (described.length > 0) return described;
   const found = sectionsIn(document, []);
-  if (found.length > 0) return withExcluded(found, document);
+  if (found.length > 0) return withExcluded(withSettings(found, document), document);
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
   return isMapOfServers(document) ? toEntries(document, []) : [];
 }
@@ -113,6 +116,19 @@ function hasEmptySection(value: unknown, path: readonly string[]): boolean {
     const key = writtenKey(written);
     const isEmpty = inner === null || (typeof inner === 'object' && Object.keys(inner).length === 0);
     return (isSection(key, path) && isEmpty) || hasEmptySection(inner, [...path, key]);
+  });
+}
+
+/** The servers of an extension with the variables that its settings are for, unless the entry has another place for them. */
+function withSettings(found: readonly Found[], document: unknown): readonly Found[] {
+  const settings = Object.entries(settingVariables(document));
+  if (settings.length === 0) return found;
+  return found.map((each) => {
+    const { env = {}, command } = each.entry;
+    if (command === undefined || !isObject(env)) return each;
+    const written = JSON.stringify(each.entry);
+    const others = settings.filter(([, placeholder]) => !written.includes(placeholder));
+    return { ...each, entry: { ...each.entry, env: { ...Object.fromEntries(others), ...env } } };
   });
 }
 
@@ -248,27 +264,4 @@ function withoutRepeated(found: readonly Found[]): Found[] {
     const key = JSON.stringify([name, entry]);
     return !seen.has(key) && seen.add(key);
   });
-}
-
-function inputsIn(value: unknown): [string, Input][] {
-  if (Array.isArray(value)) return value.flatMap(inputsIn);
-  if (!isObject(value)) return [];
-  const { inputs, ...others } = value;
-  const own = Array.isArray(inputs)
-    ? inputs.flatMap((input: unknown): [string, Input][] => {
-        if (!isObject(input) || typeof input['id'] !== 'string') return [];
-        const { id, description, password, default: preset } = input;
-        return [
-          [
-            id,
-            {
-              description: typeof description === 'string' ? description : '',
-              secret: password === true,
-              default: typeof preset === 'string' && preset !== '' ? preset : undefined,
-            },
-          ],
-        ];
-      })
-    : [];
-  return [...own, ...Object.values(others).flatMap(inputsIn)];
 }
