@@ -152,6 +152,7 @@ function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   if (!isObject(value) || isEntry(value)) return [];
   return Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
+    if (key === 'exampleConfig') return []; // what a user of the described server could configure
     const here = [...path, key];
     const isServers = isSection(key, path) && !isSchema(inner);
     const own = isServers ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
