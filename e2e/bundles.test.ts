@@ -372,6 +372,14 @@ done
     expect(await toolsOf(await packed('binary', { server }, { 'server/run': script }))).toEqual(['binary']);
   });
 
+  test('binary with a program of the machine is refused', async () => {
+    const server = { type: 'binary', entry_point: 'a.jar', mcp_config: { command: 'java', args: ['-jar'] } };
+
+    const { stderr } = await user.thv('run', await packed('java', { server }, { 'a.jar': '' }));
+
+    expect(stderr).toContain('a bundle starts programs that it contains, and none of this machine');
+  });
+
   test('binary for another processor is refused', async () => {
     const server = { type: 'binary', entry_point: 'run', mcp_config: { command: '${__dirname}/run' } };
     const elf = `\x7fELF\x02\x01\x01${'\0'.repeat(9)}\x03\0\x99\0${'\0'.repeat(40)}`;

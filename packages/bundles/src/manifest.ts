@@ -91,18 +91,23 @@ const decisive: ReadonlySet<unknown> = new Set(['name', 'version', 'server', 'us
 export function readManifest(content: Buffer | string, title: string): Manifest {
   const { value: written, schema } = versionOf(content, title);
   const value = repaired(written);
+  const serious = seriousIssues(value, schema);
+  // Some authors use a later server type and keep the version number.
+  if (serious.length > 0 && seriousIssues(value, v0_4).length > 0) throw withIssues(title, serious);
+  const read = Manifest.safeParse(value);
+  if (read.success) return read.data;
+  throw withIssues(title, read.error.issues);
+}
+
+function seriousIssues(value: object, schema: OfficialSchema): OfficialIssue[] {
   const issues = schema.safeParse(value).error?.issues ?? [];
-  const serious = issues.filter(
+  return issues.filter(
     ({ code, path: [first, second, third] }) =>
       code !== 'unrecognized_keys' &&
       decisive.has(first) &&
       !(first === 'server' && second === 'mcp_config') &&
       !(first === 'user_config' && (third === 'title' || third === 'description')),
   );
-  if (serious.length > 0) throw withIssues(title, serious);
-  const read = Manifest.safeParse(value);
-  if (read.success) return read.data;
-  throw withIssues(title, read.error.issues);
 }
 
 /** Reads a manifest to publish it. Throws `invalid` with everything that the official validation refuses. */

@@ -53,6 +53,17 @@ describe('a manifest', () => {
     expect(wordsOf(withConfig(config))).toMatchObject(words);
   });
 
+  test('may have a server type that only a later version of the format has', () => {
+    const server = aServer({
+      type: 'uv',
+      mcp_config: { command: 'uv', args: ['run', '--directory', '${__dirname}', 'a'] },
+    });
+    const manifest = { manifest_version: '0.3', server };
+
+    expect(wordsOf(manifest)).toMatchObject({ runner: 'uv' });
+    expect(() => readPublishedManifest(textOf(manifest), 'manifest.json')).toThrow('server.type');
+  });
+
   test('has the command for a platform under another name', () => {
     const overrides = {
       macos: { command: '${__dirname}/bin/mac' },

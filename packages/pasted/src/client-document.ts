@@ -1,6 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
-import { dockerServers } from './docker-catalog.ts';
+import { dockerQuestions, dockerServers } from './docker-catalog.ts';
 import { hintFor, isApiDescription } from './document-hints.ts';
+import { questionsIn, settingVariables } from './document-questions.ts';
 import { uniqueNames } from './entry-names.ts';
 import { serversOfManagers } from './other-managers.ts';
 import { list } from './fields.ts';
@@ -10,7 +11,7 @@ import type { Input } from './placeholders.ts';
 /** The servers in a client's configuration. */
 export interface ClientDocument {
   entries: RawEntry[];
-  /** The questions that the configuration asks (Visual Studio Code), by their IDs. */
+  /** The questions that the configuration asks. See `questionsIn`. */
   inputs: ReadonlyMap<string, Input>;
   /**
    * Whether the client turns a server off outside of its entry (Gemini CLI, Claude Code). The keys lead to its section,
@@ -51,7 +52,9 @@ export function readClientDocument(text: string, what: string): ClientDocument {
   }
   return {
     entries: withLost(uniqueNames(found), documents.flatMap(besideSections)),
-    inputs: new Map(documents.flatMap(inputsIn)),
+    inputs: new Map(
+      documents.flatMap((document) => [...dockerQuestions(document), ...questionsIn(document)]),
+    ),
     isOff: (name, keys = []) => documents.some((document) => isOffOn(keys, document, name)),
   };
 }
@@ -90,7 +93,7 @@ function entriesIn(document: unknown): Found[] {
   const described = [...dockerServers(document), ...serversOfManagers(document)];
   if (described.length > 0) return described;
   const found = sectionsIn(document, []);
-  if (found.length > 0) return found;
+  if (found.length > 0) return withSettings(found, document);
   if (isEntry(document)) return [{ name: nameOf(document), path: [], entry: document }];
   const quoted = sectionsInTexts(document);
   if (quoted.length > 0) return quoted;
@@ -165,6 +168,19 @@ function hasEmptySection(value: unknown, path: readonly string[]): boolean {
   });
 }
 
+/** The servers of an extension with the variables that its settings are for, unless the entry has another place for them. */
+function withSettings(found: readonly Found[], document: unknown): Found[] {
+  const settings = Object.entries(settingVariables(document));
+  if (settings.length === 0) return [...found];
+  return found.map((each) => {
+    const { env = {}, command } = each.entry;
+    if (command === undefined || !isObject(env)) return each;
+    const written = JSON.stringify(each.entry);
+    const others = settings.filter(([, placeholder]) => !written.includes(placeholder));
+    return { ...each, entry: { ...each.entry, env: { ...Object.fromEntries(others), ...env } } };
+  });
+}
+
 /** Some clients name the servers that are off, or those that are on, beside the section with all of them. */
 function offBeside(value: unknown): (name: string) => boolean {
   const own = isObject(value) ? value : {};
@@ -190,6 +206,7 @@ function sectionsIn(value: unknown, path: readonly string[]): Found[] {
   const isOff = offBeside(value);
   const found = Object.entries(value).flatMap(([written, inner]) => {
     const key = writtenKey(written);
+    if (key === 'exampleConfig') return []; // what a user of the described server could configure
     const here = [...path, key];
     const isServers = isSection(key, path) && !isSchema(inner);
     const own = isServers ? unquoted(inner) : key === 'tools' ? remoteTools(inner) : undefined;
@@ -306,27 +323,4 @@ function withoutRepeated(found: readonly Found[]): Found[] {
     const key = JSON.stringify([name, entry]);
     return !seen.has(key) && seen.add(key);
   });
-}
-
-function inputsIn(value: unknown): [string, Input][] {
-  if (Array.isArray(value)) return value.flatMap(inputsIn);
-  if (!isObject(value)) return [];
-  const { inputs, ...others } = value;
-  const own = Array.isArray(inputs)
-    ? inputs.flatMap((input: unknown): [string, Input][] => {
-        if (!isObject(input) || typeof input['id'] !== 'string') return [];
-        const { id, description, password, default: preset } = input;
-        return [
-          [
-            id,
-            {
-              description: typeof description === 'string' ? description : '',
-              secret: password === true,
-              default: typeof preset === 'string' && preset !== '' ? preset : undefined,
-            },
-          ],
-        ];
-      })
-    : [];
-  return [...own, ...Object.values(others).flatMap(inputsIn)];
 }

@@ -454,7 +454,10 @@ describe('another document that describes a server is refused with a hint', () =
     ['the manifest of a bundle', { manifest_version: '0.3', server: { type: 'node' } }, 'thv run FILE.mcpb'],
     [
       'a Smithery file',
-      { startCommand: { type: 'stdio', commandFunction: '(config) => ({})' } },
+      {
+        startCommand: { type: 'stdio', commandFunction: '(config) => ({})' },
+        exampleConfig: { mcpServers: { one } },
+      },
       'a Smithery file',
     ],
     [
@@ -466,6 +469,22 @@ describe('another document that describes a server is refused with a hint', () =
       'a marketplace of plugins',
       { name: 'acme', plugins: [{ name: 'one', source: './one' }] },
       'a plugin marketplace',
+    ],
+    ['a plugin without an author', { name: 'fakechat', version: '1.0.0', keywords: ['chat'] }, '.mcp.json'],
+    [
+      'a file for Glama',
+      { $schema: 'https://glama.ai/mcp/schemas/server.json', maintainers: ['ada'] },
+      'Glama',
+    ],
+    [
+      "an entry for ToolHive's registry",
+      { name: 'time', tier: 'Community', transport: 'stdio', image: 'mcp/time', tools: ['now'] },
+      'thv run IMAGE',
+    ],
+    [
+      "ToolHive's registry",
+      { version: '1.0.0', servers: { time: { image: 'mcp/time', transport: 'stdio' } } },
+      'thv config set-registry FILE',
     ],
     ['a browser extension', { name: 'x', manifest_version: 3, author: 'Ada' }, 'ToolHive looks for'],
     [

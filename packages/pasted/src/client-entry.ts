@@ -234,7 +234,7 @@ function needOf({ token, name, description, secret }: Open): Need {
     required: true,
     secret:
       secret ??
-      /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri|(?:database|db|postgres\w*|pg|mysql|mongo\w*|redis)_?url|connection_?string/i.test(
+      /key|token|secret|password|passwd|pwd|credential|auth|dsn|uri|(?:database|db|postgres(?:ql)?|pg|mysql|mongo(?:db)?|redis)_?url|connection_?string/i.test(
         name,
       ),
     token,

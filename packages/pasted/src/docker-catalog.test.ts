@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { previewOf } from './testing/read-document.ts';
 
 const github = {
@@ -102,7 +102,7 @@ test("the source of an entry in Docker's catalog keeps its secrets, arguments, a
     config: {
       secrets: [{ name: 'files.token', env: 'FILES_TOKEN', example: 'x' }],
       env: [{ name: 'FILES_OWNER', value: '{{files.owner}}' }],
-      parameters: { type: 'object', properties: { owner: { type: 'string' } } },
+      parameters: { type: 'object', properties: { owner: { type: 'string' } }, required: ['owner'] },
     },
   });
 
@@ -117,6 +117,108 @@ test("the source of an entry in Docker's catalog keeps its secrets, arguments, a
     notes: ['not imported: volumes. Check whether the server needs it'],
   });
   expect(files?.needs.map(({ name }) => name)).toEqual(['FILES_OWNER', 'FILES_TOKEN', 'root']);
+});
+
+describe('the parameters of a server', () => {
+  const aws = {
+    name: 'aws',
+    type: 'server',
+    image: 'mcp/aws',
+    run: { command: ['--endpoint={{aws.endpoint}}', '--log={{aws.log|volume-target}}'] },
+    config: {
+      secrets: [
+        { name: 'aws.key', env: 'AWS_KEY', description: 'Your key.' },
+        { name: 'aws.session', env: 'AWS_SESSION', required: false },
+      ],
+      env: [
+        { name: 'AWS_REGION', value: '{{aws.region}}' },
+        { name: 'AWS_ACCOUNT', value: '{{aws.account}}' },
+        { name: 'AWS_PROFILE', value: '{{aws.profile}}' },
+        { name: 'AWS_URL', value: 'https://{{aws.jira.host}}/' },
+      ],
+      parameters: {
+        type: 'object',
+        properties: {
+          region: { type: 'string', default: 'us-east-1' },
+          endpoint: { type: 'string', default: 'global' },
+          log: { type: 'string', default: '/Users/demo/log' },
+          account: { type: 'string', description: 'Whose servers.' },
+          profile: { type: 'string' },
+          jira: { type: 'object', properties: { host: { type: 'string' } }, required: ['host'] },
+        },
+        required: ['region', 'account'],
+      },
+    },
+  };
+  const inCatalog = {
+    ...aws,
+    ...aws.run,
+    ...aws.config,
+    config: [{ name: 'aws', ...aws.config.parameters }],
+  };
+
+  test.each([
+    ['in the source of the catalog', aws],
+    ['in the catalog', { registry: { aws: inCatalog } }],
+  ])(
+    '%s have their defaults and descriptions, and the optional ones are only named',
+    async (_title, document) => {
+      const [server] = await previewOf(document);
+
+      expect(server).toMatchObject({
+        request: {
+          env_vars: { AWS_REGION: 'us-east-1' },
+          cmd_arguments: ['--endpoint=global', '--log=${aws.log}'],
+        },
+        needs: [
+          { name: 'AWS_ACCOUNT', secret: false, description: 'Whose servers.' },
+          { name: 'AWS_URL', secret: false },
+          { name: 'AWS_KEY', secret: true, description: 'Your key.' },
+          { kind: 'placeholder', name: 'log' },
+        ],
+      });
+      expect(server?.notes).toContain('optional, and not set: AWS_PROFILE, AWS_SESSION');
+      expect(server?.request?.env_vars).toEqual({ AWS_REGION: 'us-east-1' });
+    },
+  );
+
+  test('take the switches and lists of a profile', async () => {
+    const server = {
+      name: 'files',
+      image: 'mcp/files',
+      command: ['{{files.paths|volume-target|into}}'],
+      env: [{ name: 'ALLOW_WRITE', value: '{{files.allow_write}}' }],
+    };
+    const config = { paths: ['/home/ada/notes', '/home/ada/work'], allow_write: false };
+
+    const [files] = await previewOf(profile({ type: 'image', config, snapshot: { server } }));
+
+    expect(files?.request).toMatchObject({
+      cmd_arguments: ['/home/ada/notes', '/home/ada/work'],
+      env_vars: { ALLOW_WRITE: 'false' },
+    });
+  });
+});
+
+test('the secrets in the variables of a server, and variables without values, are asked for', async () => {
+  const [notion] = await previewOf({
+    ...github,
+    command: [],
+    secrets: [{ name: 'notion.token', env: 'NOTION_TOKEN' }],
+    env: [
+      { name: 'HEADERS', value: '{"Authorization": "Bearer $NOTION_TOKEN", "X-Price": "$5"}' },
+      { name: 'OTHER_KEY', example: 'your_key' },
+      { name: 'notion.code', env: 'NOTION_CODE', example: 'your_code' },
+    ],
+  });
+
+  expect(notion?.request?.env_vars).toEqual({});
+  expect(notion?.needs.map(({ name, secret }) => [name, secret])).toEqual([
+    ['HEADERS', true],
+    ['OTHER_KEY', true],
+    ['NOTION_CODE', true],
+    ['NOTION_TOKEN', true],
+  ]);
 });
 
 test("Docker's whole catalog is not imported, but gets a hint", async () => {

@@ -79,6 +79,26 @@ const others: readonly OtherDocument[] = [
     hint: 'this is a plugin marketplace. Import the file of the plugin that you use: thv import .mcp.json',
   },
   {
+    is: ({ image, tier, transport }) =>
+      typeof image === 'string' && typeof tier === 'string' && transport !== undefined,
+    hint: 'this is an entry for a registry of ToolHive. Run the image in it: thv run IMAGE',
+  },
+  {
+    is: ({ servers, remote_servers: remote }) =>
+      isObject(remote) ||
+      (isObject(servers) &&
+        Object.values(servers).some((each) => isObject(each) && each['image'] !== undefined)),
+    hint: 'this is a registry. Use it, and run its servers by their names: thv config set-registry FILE',
+  },
+  {
+    is: ({ maintainers, mcpServers }) => Array.isArray(maintainers) && mcpServers === undefined,
+    hint: 'this is a file for Glama, which does not name the package. Run the package or the image that the README names: thv run npx://PACKAGE',
+  },
+  {
+    is: ({ serverInfo, transport }) => isObject(serverInfo) && transport !== undefined,
+    hint: 'this is the card of a server. Run the server at its URL: thv run https://HOST/mcp',
+  },
+  {
     is: ({ services }) => isObject(services),
     hint: 'this is a Docker Compose file. Run the image in it: thv run IMAGE',
   },
@@ -92,7 +112,16 @@ const others: readonly OtherDocument[] = [
 ];
 
 /** What the manifest of a plugin or an extension has, and that of a package also. */
-const pluginFields = ['author', 'commands', 'agents', 'skills', 'hooks', 'interface', 'contextFileName'];
+const pluginFields = [
+  'author',
+  'keywords',
+  'commands',
+  'agents',
+  'skills',
+  'hooks',
+  'interface',
+  'contextFileName',
+];
 
 const isPlain = (word: string): boolean => /^[\w@./:-]{1,200}$/.test(word);
 

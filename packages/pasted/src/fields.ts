@@ -8,6 +8,12 @@ export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** A text, number, or switch as a text. Undefined for anything else. */
+export function scalar(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+}
+
 /** The object under a key, or an empty one. */
 export function inner(fields: Fields, key: string): Fields {
   const value = fields[key];

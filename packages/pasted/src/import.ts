@@ -10,6 +10,7 @@ import { readCommandText } from './command-text.ts';
 import { uniqueNames } from './entry-names.ts';
 import { isDisabled } from './entry-state.ts';
 import { withoutMargin } from './margin.ts';
+import { optionalNotes } from './pasted.ts';
 import type { PastedFrom } from './pasted.ts';
 
 /**
@@ -154,14 +155,20 @@ async function previewOf(
     return {
       name: name === '' ? workload : name,
       request,
-      notes: [...(isDisabled(entry.entry) ? ['the server is disabled in the configuration'] : []), ...notes],
-      needs: needs.map(({ kind, name: need, description, secret, token }) => ({
-        kind,
-        name: need,
-        description,
-        secret,
-        ...(token === undefined ? {} : { token }),
-      })),
+      notes: [
+        ...(isDisabled(entry.entry) ? ['the server is disabled in the configuration'] : []),
+        ...notes,
+        ...optionalNotes(needs),
+      ],
+      needs: needs
+        .filter(({ required }) => required)
+        .map(({ kind, name: need, description, secret, token }) => ({
+          kind,
+          name: need,
+          description,
+          secret,
+          ...(token === undefined ? {} : { token }),
+        })),
     };
   } catch (thrown) {
     if (!(thrown instanceof ThvError)) throw thrown;

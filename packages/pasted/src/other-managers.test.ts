@@ -142,3 +142,16 @@ describe('a server in program code', () => {
     ]);
   });
 });
+
+test("a server's own card is a remote server", async () => {
+  const card = { $schema: 'https://example.com/card.json', serverInfo: { name: 'Public Guide' } };
+  const url = 'https://guide.example.com/mcp';
+
+  const guides = await read({ ...card, transport: { type: 'streamable-http', endpoint: url } });
+  const relative = read({ ...card, transport: { type: 'streamable-http', endpoint: '/mcp' } });
+
+  expect(guides).toEqual([expect.objectContaining({ name: 'Public Guide', from: url })]);
+  await expect(relative).rejects.toMatchObject({
+    hint: 'this is the card of a server. Run the server at its URL: thv run https://HOST/mcp',
+  });
+});

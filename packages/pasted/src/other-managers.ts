@@ -5,7 +5,7 @@ import { isObject } from './parse-document.ts';
 
 /**
  * The servers in the files of other managers, as client entries: the configuration of agentgateway, a catalog entry of Obot,
- * an export of ContextForge, and a workflow of n8n. Empty for other documents.
+ * an export of ContextForge, a workflow of n8n, and the card with which a server announces itself. Empty for other documents.
  */
 export function serversOfManagers(document: unknown): Found[] {
   if (!isObject(document)) return [];
@@ -14,6 +14,7 @@ export function serversOfManagers(document: unknown): Found[] {
     ...catalogEntry(document),
     ...federatedGateways(document),
     ...workflowNodes(document),
+    ...announced(document),
   ];
 }
 
@@ -130,6 +131,15 @@ function workflowNodes(document: Fields): Found[] {
       const headers = authentication === 'bearerAuth' ? bearer : {};
       return [{ name: text(node['name']) ?? '', path: [], entry: { url, ...type(isSse), ...headers } }];
     });
+}
+
+/** A server card: `{serverInfo: {name}, transport: {type, endpoint}}`. A path means the unknown host of the card. */
+function announced(document: Fields): Found[] {
+  const { type: kind, endpoint, url = endpoint } = inner(document, 'transport');
+  const address = text(url);
+  if (!isObject(document['serverInfo']) || !/^https?:\/\//i.test(address ?? '')) return [];
+  const name = text(document['name']) ?? text(inner(document, 'serverInfo')['name']) ?? '';
+  return [{ name, path: [], entry: { url: address, ...type(kind === 'sse') } }];
 }
 
 const bearer = { headers: { Authorization: 'Bearer ${TOKEN}' } };

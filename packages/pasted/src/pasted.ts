@@ -26,6 +26,8 @@ export interface Need {
   name: string;
   description: string;
   required: boolean;
+  /** Whether a user at a terminal is asked for a value that is not required. */
+  isOffered?: boolean | undefined;
   secret: boolean;
   default?: string | undefined;
   /** The placeholder in the request: `${input:org}`. Undefined for a variable in the URL of a registry entry. */
@@ -37,4 +39,10 @@ export interface Need {
 export interface Template {
   text: string;
   open: readonly { token: string; name: string }[];
+}
+
+/** Names the values that the server can do without. */
+export function optionalNotes(needs: readonly Need[]): string[] {
+  const names = needs.filter(({ required }) => !required).map(({ name }) => name);
+  return names.length === 0 ? [] : [`optional, and not set: ${names.join(', ')}`];
 }

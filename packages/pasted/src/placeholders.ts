@@ -10,13 +10,16 @@ export interface Open {
   description: string;
   /** Whether its author says that the value is a password. Undefined if the author does not say so. */
   secret?: boolean | undefined;
+  /** Whether the server can do without the value. */
+  isOptional?: boolean | undefined;
 }
 
-/** A question of Visual Studio Code (`inputs`), by its ID. */
+/** A question of a document. See `questionsIn`. */
 export interface Input {
   description: string;
   secret: boolean;
   default?: string | undefined;
+  isOptional?: boolean | undefined;
 }
 
 /** The values that placeholders can have. */
@@ -105,8 +108,9 @@ function meaningOf(token: string, { env, inputs, directory }: Scope): Meaning {
   const [, name = rest, preset] = /^(.*?):-(.*)$/s.exec(rest) ?? [];
   const value = isVariable ? (valueOf(env, name) ?? preset) : undefined;
   if (value !== undefined) return value;
+  const question = isVariable ? inputs.get(`\${${name}}`) : undefined;
   // `${{ secrets.NAME }}` and `${user_config.name}` have a group before the name.
-  return { name: isVariable ? name.replace(/^[\w-]+\./, '') : rest, description: '' };
+  return inputOf(isVariable ? name.replace(/^[\w-]+\./, '') : rest, question);
 }
 
 function valueOf(env: Scope['env'], name: string): string | undefined {
@@ -147,5 +151,10 @@ function placeOf(name: string, directory: string | undefined): Meaning | undefin
 
 function inputOf(id: string, input: Input | undefined): Meaning {
   if (input?.default !== undefined && !input.secret) return input.default;
-  return { name: id, description: input?.description ?? '', secret: input?.secret };
+  return {
+    name: id,
+    description: input?.description ?? '',
+    secret: input?.secret,
+    isOptional: input?.isOptional,
+  };
 }

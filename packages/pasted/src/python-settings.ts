@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { listedRequirements } from '@toolhive/contract/listed-requirements';
 import { PrereleaseMode } from '@toolhive/contract/prerelease';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { type OtherFlags, valuesOf } from './other-flags.ts';
@@ -16,7 +17,7 @@ export async function pythonSettings(given: OtherFlags['given'], from: PastedFro
   const files = await Promise.all(
     valuesOf(given, '--with-requirements').map((file) => readRequirements(file, from)),
   );
-  const others = [...valuesOf(given, '-w', '--with').flatMap(listed), ...files.flat()];
+  const others = [...valuesOf(given, '-w', '--with').flatMap(listedRequirements), ...files.flat()];
   const python = valuesOf(given, '-p', '--python').at(-1);
   const until = valuesOf(given, '--exclude-newer').at(-1);
   const prerelease = prereleaseOf(given);
@@ -26,14 +27,6 @@ export async function pythonSettings(given: OtherFlags['given'], from: PastedFro
     ...(until === undefined ? {} : { python_exclude_newer: until }),
     ...(prerelease === undefined ? {} : { python_prerelease: prerelease }),
   };
-}
-
-/** uv separates requirements with commas, which also separate the version limits and the extras of one requirement. */
-function listed(text: string): string[] {
-  return text
-    .split(/,(?=\s*[A-Za-z0-9])(?![^[]*\])/)
-    .map((requirement) => requirement.trim())
-    .filter((requirement) => requirement !== '');
 }
 
 async function readRequirements(file: string, from: PastedFrom): Promise<string[]> {

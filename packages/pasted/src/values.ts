@@ -74,12 +74,14 @@ function needOf(
     : scheme !== '' && first?.token === rest
       ? `${scheme.trim()}, a space, and ${words === '' ? 'the value' : words}`
       : `contains ${words}`;
+  const isOptional = open.every((each) => each.isOptional === true);
   const explained = open.flatMap(({ description }) => (description === '' ? [] : description));
   return {
     kind,
     name,
     description: [shape, ...new Set(explained)].filter((part) => part !== '').join(': '),
-    required: true,
+    required: !isOptional,
+    ...(isOptional ? { isOffered: true } : {}),
     secret: open.every((each) => each.secret !== false),
     template: { text, open: open.map((each) => ({ token: each.token, name: each.name })) },
   };

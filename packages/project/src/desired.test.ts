@@ -36,6 +36,19 @@ const client = (entry: object, inputs: object[] = []): string =>
   JSON.stringify({ inputs, mcpServers: { a: entry } });
 const npx = { command: 'npx', args: ['-y', 'example'] };
 
+test('optional variables of an extension are used if the user has them, and are not missed otherwise', async () => {
+  const settings = ['REGION', 'AWS_SECRET_ACCESS_KEY', 'NOT_SET'].map((name) => ({ name, envVar: name }));
+
+  const { request, values, access } = await desired(
+    JSON.stringify({ mcpServers: { a: npx }, settings }),
+    'gemini-extension.json',
+  );
+
+  expect(request.env_vars).toEqual({ REGION: 'north' });
+  expect(values).toMatchObject([{ target: 'AWS_SECRET_ACCESS_KEY', value: 'CaNaRyAws' }]);
+  expect(access.join()).toMatch(/REGION.*AWS_SECRET|AWS_SECRET.*REGION/);
+});
+
 describe('variables of the user', () => {
   test.each<[string, string, string]>([
     ['in a variable', 'toolhive.yaml', native('    env: {TOKEN: "${GITHUB_TOKEN}"}\n')],

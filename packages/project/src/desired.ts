@@ -73,8 +73,8 @@ export async function desiredOf(server: FileServer, from: DesiredFrom): Promise<
   } = server.form === 'project'
     ? readProjectServer(server, scope, from.answers)
     : await readClient(server, scope, from.answers);
-  const required = needs.filter((need) => need.required);
-  const { request: placed, values, variables } = withValues(read, required, from);
+  const used = needs.filter((need) => need.required || isAnswered(need, from.answers));
+  const { request: placed, values, variables } = withValues(read, used, from);
   const inside = withMounts(insideOnly(placed, from.directory), {
     home: homedir(),
     directory: from.directory,
@@ -350,6 +350,11 @@ function answered({ kind, name, token, template }: Need, { answers, inputs }: De
       return isPassword || isCredential(each.name, answerTo(each) ?? '');
     });
   return { target: kind === 'placeholder' ? targetOf(name) : name, text, value, open, isSecret };
+}
+
+/** Whether the user's variables have a part of a value that the server can do without. */
+function isAnswered({ template }: Need, { variables }: Answers): boolean {
+  return template?.open.some(({ name }) => Object.hasOwn(variables, name)) === true;
 }
 
 /** Fills in the values that only the user knows. Credentials become references to secrets. */

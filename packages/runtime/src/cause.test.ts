@@ -116,6 +116,11 @@ test.each([
     'check that its network rules allow api.service.com, and that this machine can resolve the name',
   ],
   [
+    'Failed to connect to Neo4j: Failed to DNS resolve address db.service.com:7687: Name or service not known',
+    'Failed to connect to Neo4j: Failed to DNS resolve address db.service.com:7687: Name or service not known',
+    'check that its network rules allow db.service.com, and that this machine can resolve the name',
+  ],
+  [
     'curl: (6) Could not resolve host: your-instance.atlassian.net',
     'curl: (6) Could not resolve host: your-instance.atlassian.net',
     'replace the example host your-instance.atlassian.net in the settings of the server by a real one',
@@ -347,6 +352,18 @@ test('a package that came with version 1 of the Python SDK comes with it again',
 
   expect(causeOf(output)?.fix).toContain("--with 'mcp<2'");
   expect(causeOf(output, { pythonWith: ['mcp<2'] })?.fix).toContain('--with httpx');
+});
+
+test('a bundle, to which no flag adds packages, needs its author', () => {
+  const image = 'mcpb:///home/ada/notes.mcpb@sha256-01';
+  const fixOf = (output: string) => causeOf(output, { image, publishedAt: '2025-06-01T00:00:00Z' })?.fix;
+
+  expect(fixOf("AttributeError: 'Server' object has no attribute 'list_tools'")).toBe(
+    'ask the author of the bundle to require mcp<2, because it was written for version 1 of the Python SDK',
+  );
+  expect(fixOf("ImportError: cannot import name 'x' from 'fastmcp.server'")).toBe(
+    'ask the author of the bundle to name the versions of its dependencies, because its dependencies have changed since it was published',
+  );
 });
 
 test('a missing module is not taken for a host name that could not be resolved', () => {

@@ -296,7 +296,7 @@ const complaints: readonly Complaint[] = [
   },
   {
     pattern: new RegExp(
-      String.raw`(?<![\w/])(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
+      String.raw`(?<![\w/])(?:ENOTFOUND|EAI_AGAIN|lookup|(?:could not |cannot )?resolve(?: host| address)?(?::|(?=[\s'"]))|host=)\s*['"]?${host}`,
       'i',
     ),
     fix: ([name = '']) => reaching(name),
@@ -453,9 +453,20 @@ function knownCause(lines: readonly string[], server: KnownServer): Cause | unde
     const text = groups === undefined ? undefined : fix(groups, recent, server);
     if (line === undefined || text === undefined) continue;
     const stated = better && lines.findLast((candidate) => better.test(candidate));
-    return { line: shortened(stated ?? line), fix: text };
+    return { line: shortened(stated ?? line), fix: forSource(text, server) };
   }
   return undefined;
+}
+
+/** No flag adds a package to a bundle, so only its author can. */
+function forSource(fix: string, { image = '' }: KnownServer): string {
+  if (!image.startsWith('mcpb://')) return fix;
+  const [, requirement] = /^run it with (?:[^:]{1,200}: )?--with '?([\w.<>=-]{1,100})/.exec(fix) ?? [];
+  const [, reason = ''] = /(, because [^']*)$/.exec(fix) ?? [];
+  if (requirement !== undefined) return `ask the author of the bundle to require ${requirement}${reason}`;
+  return fix.startsWith('run it with --exclude-newer ')
+    ? `ask the author of the bundle to name the versions of its dependencies${reason}`
+    : fix;
 }
 
 function reaching(name: string): string {

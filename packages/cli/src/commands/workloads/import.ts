@@ -15,6 +15,7 @@ import type { ClientDocument, RawEntry } from '@toolhive/pasted/client-document'
 import { readClientEntry } from '@toolhive/pasted/client-entry';
 import type { ClientServer, EntryFrom } from '@toolhive/pasted/client-entry';
 import { isDisabled } from '@toolhive/pasted/entry-state';
+import { optionalNotes } from '@toolhive/pasted/pasted';
 import type { Need } from '@toolhive/pasted/pasted';
 import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
 import { commandText } from '../pasted/run-command.ts';
@@ -132,7 +133,11 @@ async function prepare(
     if (isDry)
       return {
         request: grouped,
-        notes: [...notes, ...needs.map((need) => `needs a value for ${need.name}`)],
+        notes: [
+          ...notes,
+          ...needs.filter(({ required }) => required).map((need) => `needs a value for ${need.name}`),
+          ...optionalNotes(needs),
+        ],
         secrets,
       };
     const complete = await withNeeds(grouped, catalogued, { daemon, out, signal });

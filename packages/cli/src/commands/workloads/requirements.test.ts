@@ -44,3 +44,33 @@ describe('a header that a remote server needs, without a terminal', () => {
     });
   });
 });
+
+describe('a variable that the server can do without, without a terminal', () => {
+  const optional = {
+    kind: 'variable' as const,
+    name: 'TEAM_TOKEN',
+    description: 'Whose it is.',
+    required: false,
+    isOffered: true,
+    secret: true,
+  };
+
+  test('comes from a stored secret', async () => {
+    const request = await withNeeds(
+      {},
+      { name: 'wiki', isRemote: false, needs: [optional] },
+      asking('TEAM_TOKEN'),
+    );
+
+    expect(request.secrets).toEqual([{ name: 'TEAM_TOKEN', target: 'TEAM_TOKEN' }]);
+  });
+
+  test('is left out with a note', async () => {
+    const asked = asking();
+
+    const request = await withNeeds({}, { name: 'wiki', isRemote: false, needs: [optional] }, asked);
+
+    expect(request.secrets).toEqual([]);
+    expect(asked.notes).toEqual(['optional, and not set: TEAM_TOKEN']);
+  });
+});

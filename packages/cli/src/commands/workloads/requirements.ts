@@ -4,6 +4,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
 import { createSecret } from '../secrets/setup.ts';
+import { optionalNotes } from '@toolhive/pasted/pasted';
 import type { Need } from '@toolhive/pasted/pasted';
 import { filled, filledRequest } from '@toolhive/pasted/placeholders';
 import type { Catalogued } from './catalogued.ts';
@@ -33,8 +34,13 @@ export async function withNeeds(
     answers.set(need, { secret: known });
   }
   const unknown = missing.filter((need) => !answers.has(need));
-  if (unknown.length > 0 && !canAsk()) throw needsMore(name, unknown);
-  for (const need of unknown) answers.set(need, await answerTo(need, name, asking));
+  const required = unknown.filter((need) => need.required);
+  if (required.length > 0 && !canAsk()) throw needsMore(name, required);
+  if (!canAsk()) for (const note of optionalNotes(unknown)) asking.out.note(note);
+  for (const need of canAsk() ? unknown : []) {
+    const answer = await answerTo(need, name, asking);
+    if (answer !== undefined) answers.set(need, answer);
+  }
   return completed(request, needs, answers);
 }
 
@@ -46,8 +52,9 @@ function canBeStored({ kind, secret }: Need): boolean {
   return kind !== 'placeholder' && (secret || kind === 'header');
 }
 
-function isMissing({ kind, name, token, required, default: preset }: Need, request: CreateWorkload): boolean {
-  if (!required || (preset !== undefined && preset !== '')) return false;
+function isMissing(need: Need, request: CreateWorkload): boolean {
+  const { kind, name, token, required, isOffered = false, default: preset } = need;
+  if ((!required && !isOffered) || (preset !== undefined && preset !== '')) return false;
   if (kind === 'placeholder' && token === undefined) return !request.url_variables?.[name];
   if (kind !== 'variable') return true;
   const isSecret = request.secrets?.some(({ target }) => target === name) === true;
@@ -90,9 +97,15 @@ function needsMore(server: string, needs: readonly Need[]): Error {
   return invalid(`${server} needs ${names.join(', ')}`, { hint: [...ways, ...meanings].join('; ') });
 }
 
-async function answerTo(need: Need, server: string, { daemon, out, signal }: Asking): Promise<Answer> {
+/** Undefined for an empty answer about a value that the server can do without. */
+async function answerTo(
+  need: Need,
+  server: string,
+  { daemon, out, signal }: Asking,
+): Promise<Answer | undefined> {
   if (need.description !== '') out.note(`${need.name}: ${need.description}`);
   const value = await valueOf(need, server, signal);
+  if (value === undefined) return undefined;
   if (!canBeStored(need) || !need.secret) return { value };
   const key = ownSecret(server, need.name);
   await createSecret(daemon, { key, value }, { out, signal });
@@ -102,19 +115,24 @@ async function answerTo(need: Need, server: string, { daemon, out, signal }: Ask
 
 /** The value that the user types, or the author's text with the values that the user types. */
 async function valueOf(
-  { name, secret, template }: Need,
+  { name, required, secret, template }: Need,
   server: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | undefined> {
   const answers = new Map<string, string>();
   const asked = async (question: string): Promise<string> => {
-    const value = (await ask(`${question}:`, { signal, hidden: secret })).trim();
-    if (value === '') throw invalid(`${server} needs ${question}`);
+    const shown = required ? question : `${question} (optional)`;
+    const value = (await ask(`${shown}:`, { signal, hidden: secret })).trim();
+    if (value === '' && required) throw invalid(`${server} needs ${question}`);
     return value;
   };
-  if (template === undefined) return asked(name);
-  for (const open of template.open)
-    if (!answers.has(open.token)) answers.set(open.token, await asked(open.name));
+  if (template === undefined) return (await asked(name)) || undefined;
+  for (const open of template.open) {
+    if (answers.has(open.token)) continue;
+    const value = await asked(open.name);
+    if (value === '') return undefined;
+    answers.set(open.token, value);
+  }
   return filled(template.text, answers);
 }
 
@@ -132,9 +150,9 @@ function completed(
     token !== undefined && 'value' in answer ? [[token, answer.value] as const] : [],
   );
   const headers = needs.flatMap((need) => {
-    const { kind, token: _token, template: _template, ...header } = need;
+    const { kind, token: _token, template: _template, isOffered, ...header } = need;
     const answer = answers.get(need);
-    if (kind !== 'header') return [];
+    if (kind !== 'header' || (answer === undefined && isOffered === true)) return [];
     if (answer === undefined) return [header];
     return 'value' in answer
       ? [{ ...header, default: answer.value }]

@@ -1,6 +1,7 @@
 import { join, normalize } from 'node:path';
 import { innerFile } from '@toolhive/bundles/template';
 import { unsupported } from '@toolhive/contract/failure';
+import { listedRequirements } from '@toolhive/contract/listed-requirements';
 import { parse } from 'smol-toml';
 import { field, readPackageFile } from './package-files.ts';
 
@@ -54,7 +55,7 @@ export function readUvRun(bundle: string, words: readonly string[]): UvRun {
     if (word === 'run' && !isRun) isRun = true;
     else if (option === '--directory') run.directory = run.project = folderIn(bundle, value());
     else if (option === '--project') run.project = folderIn(bundle, value());
-    else if (option === '--with') run.with.push(...value().split(','));
+    else if (option === '--with') run.with.push(...requirementsIn(bundle, value()));
     else if (option === '--with-requirements') run.requirements.push(fileIn(bundle, value(), run.directory));
     else if (option === '--python' || option === '-p') run.python = pythonOf(bundle, value());
     else if (idle.has(word)) continue;
@@ -75,6 +76,13 @@ function started(
   if (/\.pyw?$/.test(word)) return { rest: [word, ...left], script: fileIn(bundle, word, directory) };
   if (/^[A-Za-z0-9][\w.-]*$/.test(word)) return { rest: [...left], program: word };
   throw refused(bundle, word);
+}
+
+function requirementsIn(bundle: string, text: string): string[] {
+  const requirements = listedRequirements(text).map((one) => one.replaceAll(/\s+/g, ''));
+  const wrong = requirements.find((one) => !requirement.test(one));
+  if (wrong !== undefined) throw refused(bundle, wrong);
+  return requirements;
 }
 
 function folderIn(bundle: string, text: string): string {
@@ -115,8 +123,6 @@ const SCRIPT_LIMIT = 256 * 1024;
 /** Reads the project of a command. A project with a build system is a package, which is installed, too. */
 export async function projectIn(folder: string, run: UvRun): Promise<Project> {
   const { script, project, with: others, requirements } = run;
-  const wrong = others.map((one) => one.trim()).find((one) => !requirement.test(one));
-  if (wrong !== undefined) throw refused(folder, wrong);
   const beginning = script === undefined ? undefined : await readPackageFile(folder, script, SCRIPT_LIMIT);
   const hasMetadata = /^# \/\/\/ script\s*$/m.test(beginning?.toString() ?? '');
   const file = join(project, 'pyproject.toml');
@@ -129,7 +135,7 @@ export async function projectIn(folder: string, run: UvRun): Promise<Project> {
       ...(hasMetadata ? ['-r', join(bundle, script ?? '')] : []),
       ...(described === undefined ? [] : isPackage ? [join(bundle, project)] : ['-r', join(bundle, file)]),
       ...requirements.flatMap((path) => ['-r', join(bundle, path)]),
-      ...others.map((one) => one.trim()),
+      ...others,
     ],
   };
 }

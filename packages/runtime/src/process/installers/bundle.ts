@@ -1,5 +1,5 @@
 import { chmod, lstat, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Manifest } from '@toolhive/bundles/manifest';
 import { BundleStore } from '@toolhive/bundles/store';
 import { type ServerTemplate, serverOf } from '@toolhive/bundles/template';
@@ -65,12 +65,11 @@ function requireNodeVersion({ name, compatibility: { runtimes } }: Manifest): vo
 }
 
 async function requireProgram(name: string, folder: string, path: string): Promise<void> {
-  const beginning = await requireProgramFile(
-    name,
-    folder,
-    path,
-    'ask the author of the bundle to fix its manifest.json',
-  );
+  const isAlone = dirname(path) === BUNDLE;
+  const hint = isAlone
+    ? 'a bundle starts programs that it contains, and none of this machine. Ask its author for a bundle with the program'
+    : 'ask the author of the bundle to fix its manifest.json';
+  const beginning = await requireProgramFile(name, folder, path, hint);
   if (beginning.subarray(0, 2).toString('latin1') === '#!') return;
   const isElf = beginning.subarray(0, 4).toString('latin1') === '\x7FELF';
   const machine = beginning.length >= 20 ? beginning.readUInt16LE(18) : 0;
