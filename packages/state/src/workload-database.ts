@@ -69,23 +69,49 @@ export class WorkloadDatabase implements Disposable {
 
   /**
    * The tables of one part, which are created, and filled from the file of an earlier version once. If that file cannot be
-   * read now, the tables are temporary, so that what is recorded without it does not stay. The next daemon tries again.
+   * read now, or the disk is full, the tables are temporary, so that what is recorded without the others does not stay. The
+   * next daemon tries again. Throws `unavailable` if that would hide rows.
    */
   rows(tables: Tables): WorkloadRows {
-    this.#database.exec(tables.schema);
     const rows = new WorkloadRows(this.#database, tables.names);
+    if (!this.#create(rows, tables)) return rows;
     try {
       const { earlier } = tables;
       if (earlier !== undefined && existsSync(earlier)) this.#import(rows, { ...tables, earlier });
     } catch (error) {
       this.#log.error({ path: tables.earlier, why: messageOf(error) }, 'earlier state could not be adopted');
-      this.#database.exec(tables.schema.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE')); // hide the others
+      this.#createTemporary(tables);
     }
     return rows;
   }
 
   [Symbol.dispose](): void {
     this.#database.close();
+  }
+
+  /** Returns whether the tables are in the file. */
+  #create(rows: WorkloadRows, tables: Tables): boolean {
+    const path = this.#database.location() ?? '';
+    try {
+      rows.together(() => this.#database.exec(tables.schema));
+      return true;
+    } catch (error) {
+      const why = messageOf(error);
+      const found = this.#database.prepare('SELECT 1 FROM sqlite_master WHERE name = ?');
+      if (tables.names.some((name) => found.get(name) !== undefined))
+        throw unavailable(`${path} cannot be extended: ${why}`, {
+          hint: 'free space on the disk',
+          cause: error,
+        });
+      this.#log.error({ path, why }, 'some state of servers is remembered only until the daemon ends');
+      this.#createTemporary(tables);
+      return false;
+    }
+  }
+
+  /** Hides the tables in the file. */
+  #createTemporary({ schema }: Tables): void {
+    this.#database.exec(schema.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
   }
 
   #import(rows: WorkloadRows, { names, earlier }: Tables & { earlier: string }): void {

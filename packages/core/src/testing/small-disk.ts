@@ -10,7 +10,8 @@ export const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
 /** A real file system of 1 MiB that can be filled up and made read-only; it is unmounted at the end. */
 export interface SmallDisk extends AsyncDisposable {
-  fill(): Promise<void>;
+  /** Leaves free what the caller says, by default nothing. */
+  fill(freeKibibytes?: number): Promise<void>;
   free(): Promise<void>;
   setReadOnly(isReadOnly: boolean): Promise<void>;
 }
@@ -21,7 +22,7 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
   const ballast = join(path, 'ballast');
   let isCovered = false;
   return {
-    async fill() {
+    async fill(freeKibibytes = 0) {
       await using file = await open(ballast, 'a');
       const kilobyte = Buffer.alloc(1024);
       try {
@@ -29,6 +30,8 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       }
+      const { size } = await file.stat();
+      await file.truncate(size - freeKibibytes * kilobyte.length);
     },
     free: () => rm(ballast),
     async setReadOnly(isReadOnly) {
