@@ -2,13 +2,13 @@ import { whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
 import { root } from './build.ts';
 import { run } from './run.ts';
 
-/** Behind the tests, which have time limits, but not so far that the cluster suite waits for the tools at the end. */
+/** Behind the tests, which have time limits, but not so far that the cluster suite is alone at the end. */
 const priority = '4';
 const folder = `${root}packages/operator/control-plane`;
 
 /**
  * Builds the Kubernetes control plane and the chart tools for the tests from Go modules, into a cache outside the
- * repository. The first time, this takes about ten minutes of two processors.
+ * repository. The first time, this takes about eight minutes of a processor.
  */
 export async function buildClusterTools(): Promise<void> {
   if (whyNoControlPlane() !== undefined) return; // the tests say why

@@ -105,6 +105,18 @@ describeCluster('a control plane', () => {
     expect(await second.namespace()).not.toBe(namespace);
   });
 
+  test('starts an API server again that has crashed', async () => {
+    await using cluster = await startControlPlane();
+    const namespace = await cluster.namespace();
+    const pidFile = join(cluster.state, 'kube-apiserver.pid');
+    const crashed = await readFile(pidFile, 'utf8');
+
+    process.kill(Number(crashed), 'SIGKILL');
+
+    await vi.waitFor(async () => expect(await readFile(pidFile, 'utf8')).not.toBe(crashed), 30_000);
+    await vi.waitFor(() => cluster.client.get(types.namespace, { name: namespace }), 30_000);
+  });
+
   test('ends with the process that holds it, also during its start', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-hold-'));
     const state = join(folder.path, 'state');

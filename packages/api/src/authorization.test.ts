@@ -90,7 +90,7 @@ describe('policies of the API', () => {
     }
 
     expect(await stopped).toBe(404); // the policies allow it, and there are no such workloads
-    expect(answered).toBeGreaterThan(10);
+    expect(answered).toBeGreaterThan(1);
   });
 
   test('let a token read and change nothing', async () => {

@@ -363,7 +363,7 @@ describe('a section in a text of a document', () => {
     expect(servers.map(({ name }) => name)).toEqual(['b']);
   });
 
-  test('is left out if it is no JSON', async () => {
+  test('is left out unless it is JSON', async () => {
     await expect(previewOf({ text: 'write {"mcpServers": {"a": …' })).rejects.toThrow('has no MCP servers');
   });
 });

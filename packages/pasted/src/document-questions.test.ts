@@ -15,7 +15,7 @@ const grafana = {
   ],
 };
 
-test('every server of an extension gets the variables that its settings are for', async () => {
+test('every server in an extension gets the variables from its settings', async () => {
   const [server] = await previewOf(grafana);
 
   expect(server).toMatchObject({

@@ -21,7 +21,7 @@ export function questionsIn(document: unknown): Question[] {
   ];
 }
 
-/** The text that stands for a value: `${user_config.region}`. */
+/** The placeholder for a value: `${user_config.region}`. */
 export const placeholderOf = (name: string): string => `\${${name}}`;
 
 function questionOfEditor(input: unknown): Question[] {

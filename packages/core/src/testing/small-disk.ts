@@ -10,7 +10,7 @@ export const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
 /** A real file system of 1 MiB that can be filled up and made read-only; it is unmounted at the end. */
 export interface SmallDisk extends AsyncDisposable {
-  /** Leaves free what the caller says, by default nothing. */
+  /** Fills the disk, except for this many kibibytes. */
   fill(freeKibibytes?: number): Promise<void>;
   free(): Promise<void>;
   setReadOnly(isReadOnly: boolean): Promise<void>;

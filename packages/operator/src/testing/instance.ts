@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { auditLog } from './audit-log.ts';
@@ -47,10 +46,13 @@ async function hold(state: string, network: string): Promise<Holder> {
     detached: true, // Ctrl-C does not reach it
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const exited = once(holder, 'exit');
-  const errors = text(holder.stderr);
-  const [first] = (await Promise.race([once(holder.stdout, 'data'), exited])) as [unknown];
-  if (!Buffer.isBuffer(first)) throw new Error(`the control plane did not start: ${await errors}`);
+  let errors = '';
+  holder.stderr.setEncoding('utf8').on('data', (told: string) => {
+    errors += told;
+    process.stderr.write(told); // also the log of an API server that crashes later
+  });
+  const [first] = (await Promise.race([once(holder.stdout, 'data'), once(holder, 'close')])) as [unknown];
+  if (!Buffer.isBuffer(first)) throw new Error(`the control plane did not start: ${errors}`);
   holder.unref();
   for (const stream of [holder.stdin, holder.stdout, holder.stderr]) (stream as Socket).unref();
   return holder;

@@ -84,7 +84,7 @@ const unprotecting =
 const isSwitch = /^(?:true|false|yes|no|on|off|[01]|all|any|none|full)$/i;
 
 /**
- * Whether the server has the transport of the request, or stdio. The arguments of an entry can choose its transport, which
+ * Whether the server has the requested transport, or stdio. An entry's arguments can choose its transport, which
  * then does not fit other arguments, unless they name the port: `npx @playwright/mcp --headless` uses stdio.
  */
 function isTransportKept(
