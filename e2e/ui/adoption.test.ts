@@ -27,7 +27,7 @@ test('servers of a client are taken over and given back without a terminal', asy
   await page.getByRole('button', { name: 'Take over…' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Moves to the secrets: API_TOKEN').waitFor();
-  const shown = await dialog.innerText();
+  const shown = await dialog.textContent(); // also of a part that is not drawn yet
   await dialog.getByRole('button', { name: 'Take over 1 server' }).click();
   await page
     .getByRole('dialog', { name: 'Servers taken over' })
