@@ -363,6 +363,12 @@ describe('a section in a text of a document', () => {
     expect(servers.map(({ name }) => name)).toEqual(['b']);
   });
 
+  test('is left out if it is nested too deeply', async () => {
+    const nested = `{"mcpServers": ${'[{"a":'.repeat(20_000)}1${'}]'.repeat(20_000)}}`;
+
+    await expect(previewOf({ text: `settings: ${nested}` })).rejects.toThrow('has no MCP servers');
+  });
+
   test('is left out unless it is JSON', async () => {
     await expect(previewOf({ text: 'write {"mcpServers": {"a": …' })).rejects.toThrow('has no MCP servers');
   });

@@ -127,8 +127,13 @@ function repair(text: string): unknown {
 
 /** The objects and lists in a text that contains JSON. None if that is not clear. */
 export function objectsIn(text: string): unknown[] {
-  const found = repair(text);
-  return found === undefined ? [] : Array.isArray(found) ? found : [found];
+  try {
+    const found = repair(text);
+    return found === undefined ? [] : Array.isArray(found) ? found : [found];
+  } catch (error) {
+    if (error instanceof RangeError) return []; // nested more deeply than any configuration
+    throw error;
+  }
 }
 
 const entities: Readonly<Record<string, string>> = {
