@@ -168,10 +168,13 @@ function hasEmptySection(value: unknown, path: readonly string[]): boolean {
   });
 }
 
+/** How many variables all servers of an extension get together. The largest known extension has a dozen. */
+const maxSettings = 5_000;
+
 /** The servers of an extension with the variables that its settings are for, unless the entry has another place for them. */
 function withSettings(found: readonly Found[], document: unknown): Found[] {
   const settings = Object.entries(settingVariables(document));
-  if (settings.length === 0) return [...found];
+  if (settings.length === 0 || settings.length * found.length > maxSettings) return [...found];
   return found.map((each) => {
     const { env = {}, command } = each.entry;
     if (command === undefined || !isObject(env)) return each;

@@ -99,3 +99,17 @@ test('the options of a plugin have their descriptions, defaults, and secrets', a
     notes: ['optional, and not set: TEAM'],
   });
 });
+
+test('thousands of settings for thousands of servers are left out', () => {
+  const settings = Array.from({ length: 8_000 }, (_, index) => ({ name: 'x', envVar: `NAME_${index}` }));
+  const named = Array.from({ length: 4_000 }, (_, index) => [
+    `server-${index}`,
+    { command: 'npx', args: ['x'] },
+  ]);
+  const extension = { name: 'large', settings, mcpServers: Object.fromEntries(named) as object };
+
+  const { entries } = readClientDocument(JSON.stringify(extension), 'the file');
+
+  expect(entries).toHaveLength(4_000);
+  expect(entries.filter(({ entry }) => entry['env'] !== undefined)).toEqual([]);
+});
