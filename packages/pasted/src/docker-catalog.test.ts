@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readClientDocument } from './client-document.ts';
 import { previewOf } from './testing/read-document.ts';
 
 const github = {
@@ -198,6 +199,19 @@ describe('the parameters of a server', () => {
       env_vars: { ALLOW_WRITE: 'false' },
     });
   });
+});
+
+test('a list that many words repeat does not become arguments', () => {
+  const config = { paths: Array(20_000).fill('x') as string[] };
+  const command = Array(20_000).fill('{{files.paths}}') as string[];
+  const document = profile({ type: 'image', config, snapshot: { server: { ...github, command } } });
+
+  const { entries } = readClientDocument(JSON.stringify(document), 'the file');
+
+  expect(entries.map(({ entry }) => entry['args'])).toEqual([
+    expect.arrayContaining(['${files.paths}']) as string[],
+  ]);
+  expect(JSON.stringify(entries).length).toBeLessThan(1_000_000);
 });
 
 test('the secrets in the variables of a server, and variables without values, are asked for', async () => {

@@ -192,11 +192,14 @@ function filled(word: string, config: Fields, defaults: ReadonlyMap<string, stri
   });
 }
 
+/** The longest list that becomes arguments. Each word of a command can repeat it. */
+const maxListed = 100;
+
 /** The words of a setting that is a list. */
 function listIn(word: string, config: Fields): string[] | undefined {
   const [whole, path = ''] = template.exec(word) ?? [];
   const value = whole === word ? settingOf(path, config) : undefined;
-  return Array.isArray(value) ? value.map(String) : undefined;
+  return Array.isArray(value) && value.length <= maxListed ? value.map(String) : undefined;
 }
 
 function settingOf(path: string, config: Fields): unknown {
