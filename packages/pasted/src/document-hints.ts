@@ -11,7 +11,7 @@ export function hintFor(document: unknown): string | undefined {
   return packageHint(document) ?? others.find(({ is }) => is(document))?.hint;
 }
 
-/** Whether a document describes the HTTP API of a service. Its `servers` are addresses of that API. */
+/** Whether a document describes the HTTP API of a service. Its `servers` are addresses. */
 export function isApiDescription(document: unknown): boolean {
   if (!isObject(document)) return false;
   return [document['openapi'], document['swagger'], document['asyncapi']].some(
@@ -27,7 +27,7 @@ interface OtherDocument {
 const others: readonly OtherDocument[] = [
   {
     is: isApiDescription,
-    hint: 'this is the description of an API, not of an MCP server. Run an MCP server that calls the API',
+    hint: 'this describes an API, not an MCP server. Run an MCP server that calls the API',
   },
   {
     is: ({ remotes }) => Array.isArray(remotes),

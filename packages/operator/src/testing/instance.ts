@@ -49,7 +49,7 @@ async function hold(state: string, network: string): Promise<Holder> {
   let errors = '';
   holder.stderr.setEncoding('utf8').on('data', (told: string) => {
     errors += told;
-    process.stderr.write(told); // also the log of an API server that crashes later
+    process.stderr.write(told); // also when an API server crashes later
   });
   const [first] = (await Promise.race([once(holder.stdout, 'data'), once(holder, 'close')])) as [unknown];
   if (!Buffer.isBuffer(first)) throw new Error(`the control plane did not start: ${errors}`);
