@@ -496,7 +496,7 @@ describe('another document that describes a server is refused with a hint', () =
     [
       'a description of an API',
       { openapi: '3.0.0', info: { title: 'x' }, servers: [{ url: 'http://localhost:3000' }], paths: {} },
-      'the description of an API',
+      'this describes an API',
     ],
     [
       'a file of Goose without servers',
