@@ -149,9 +149,10 @@ function startedBy(server: Fields, config: Fields): Fields {
   const fill = (word: string): string => filled(word, config, parameters);
   const fillAll = (word: string): string[] => listIn(word, config) ?? [fill(word)];
   const secrets = secretsOf(server).map(({ env }) => [env, placeholderOf(env)] as const);
+  const secretNames = new Set(secrets.map(([env]) => env));
   const withSecrets = (word: string): string =>
     word.replaceAll(/\$([A-Z_][A-Z0-9_]*)\b/g, (whole, name: string) =>
-      secrets.some(([env]) => env === name) ? placeholderOf(name) : whole,
+      secretNames.has(name) ? placeholderOf(name) : whole,
     );
   const variables = variablesOf(server).map(
     ({ name, value }) =>
