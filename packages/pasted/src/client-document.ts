@@ -168,7 +168,7 @@ function hasEmptySection(value: unknown, path: readonly string[]): boolean {
   });
 }
 
-/** How many variables all servers of an extension get together. The largest known extension has a dozen. */
+/** The most variables for an extension and all its servers together. The largest known one has a dozen. */
 const maxSettings = 5_000;
 
 /** The servers of an extension with the variables that its settings are for, unless the entry has another place for them. */

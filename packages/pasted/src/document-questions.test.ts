@@ -40,7 +40,7 @@ test("the user's own variable is the value of a setting", async () => {
   expect(server.request.env_vars).toMatchObject(env);
 });
 
-test('the settings of an extension belong to no remote server, and never replace the values of an entry', async () => {
+test('settings do not belong to remote servers, and never replace the values of an entry', async () => {
   const servers = await previewOf({
     ...grafana,
     mcpServers: {
