@@ -17,6 +17,9 @@ import { field, readPackageFile, readPackageJson, requireProgramFile } from './p
 import { netrcFor, originsIn } from './registries.ts';
 import { type InstallContext, type ToolResult, distrustIn, requireProgram, runTool } from './tool.ts';
 
+/** Nobody debugs an isolated program. Without this information, a build needs a fifth less processor time and a third less disk space. */
+const withoutDebugging = '-gcflags=all=-dwarf=false -ldflags=-s';
+
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 
 /** Go modules from the module proxy. Compiling runs none of a module's code as long as cgo is disabled. */
@@ -35,7 +38,7 @@ export const goInstaller: Installer = {
   async install(source, context) {
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.
-    const env = { GOFLAGS: '-mod=mod -modcacherw', GOBIN: `${inside.package}/bin` };
+    const env = { GOFLAGS: `-mod=mod -modcacherw ${withoutDebugging}`, GOBIN: `${inside.package}/bin` };
     const result = await go(['install', '-v', wanted], { env }, context);
     if (result.code !== 0) throw goFailure(source, result);
     const [binary] = await readdir(join(context.folder, 'bin')).catch(() => []);
@@ -65,7 +68,11 @@ export async function installLocalGo(
 ): Promise<Install> {
   // What version control says about the directory does not matter.
   const options = ['-v', '-buildvcs=false', '-trimpath', '-o', `${inside.package}/bin/server`];
-  const call = { env: { GOFLAGS: '-modcacherw' }, writable: { [SOURCE]: copy }, cwd: SOURCE };
+  const call = {
+    env: { GOFLAGS: `-modcacherw ${withoutDebugging}` },
+    writable: { [SOURCE]: copy },
+    cwd: SOURCE,
+  };
   const result = await go(['build', '-C', SOURCE, ...options, '.'], call, context);
   if (result.code !== 0) throw goFailure({ kind: 'package', scheme: 'go', name }, result);
   const program = await readPackageFile(context.folder, 'bin/server', 1);
