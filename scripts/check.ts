@@ -1,6 +1,8 @@
 // Everything about the code that a tool can tell: `npm run check`.
 import { join } from 'node:path';
 import { cacheDirectory } from '@toolhive/runtime/testing/uv';
+import { root } from './build.ts';
+import { findUnformatted } from './formatting.ts';
 import { findLayerBreaches } from './layers.ts';
 import { findStale } from './generate.ts';
 import { findPromiseGaps } from './promises.ts';
@@ -29,15 +31,8 @@ const finding = (name: string, find: () => Promise<string[]>): Check => ({
   },
 });
 
-/** Keeps the hashes of formatted files between runs. Formatting all files takes a minute of a processor. */
-const formatted = [
-  '--cache',
-  '--cache-strategy=content',
-  `--cache-location=${join(cacheDirectory, 'prettier')}`,
-];
-
 const checks: readonly Check[] = [
-  program('prettier', '--check', '--log-level=warn', ...formatted, '.'),
+  finding('formatting', () => findUnformatted({ root, memory: join(cacheDirectory, 'formatted') })),
   // In one pass, because each compilation of all files takes 20 seconds of a processor.
   program('oxlint', '--type-aware', '--type-check', '--deny-warnings'),
   program('knip'),
