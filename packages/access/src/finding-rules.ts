@@ -135,7 +135,7 @@ export const findingRules: readonly FindingRule[] = [
     severity: 'medium',
     finds: 'contains a long encoded text',
     where: 'text',
-    pattern: /[A-Za-z0-9+/]{400}/,
+    pattern: /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{400}/,
   },
   {
     id: 'lookalike-name',

@@ -217,3 +217,11 @@ describe('ordinary text', () => {
     expect(found.filter(({ severity }) => severity === 'high')).toEqual([]);
   });
 });
+
+test('long words are examined in time', { timeout: 60_000 }, () => {
+  const content = { description: `${'A'.repeat(399)}-`.repeat(160) };
+
+  const found = Array.from({ length: 3_000 }, () => findingsIn({ kind: 'tool', name: 'x', content }).length);
+
+  expect(new Set(found).size).toBe(1);
+});

@@ -89,7 +89,7 @@ function fileUri({ scheme, authority, path, query, fragment }: Parts): Parts {
 /** A URI of the web. The fragment is not part of the resource (RFC 3986, section 3.5). */
 function webUri({ scheme, authority, path, query }: Parts): Parts {
   const url = /^\/\/[^@]+$/.test(authority) ? URL.parse(`${scheme}:${authority}/`) : null;
-  const host = url?.hostname.replace(/\.+$/, '') ?? '';
+  const host = url?.hostname.replace(/(?<!\.)\.+$/, '') ?? '';
   if (url === null || host === '') throw new Ambiguous();
   const port = url.port === '' ? '' : `:${url.port}`;
   return { scheme, authority: `//${host}${port}`, path: path === '' ? '/' : path, query, fragment: '' };

@@ -17,7 +17,7 @@ const maxShown = 200;
 export class ResourceRoutes {
   readonly #catalog: Catalog;
   /** The forms of URIs that servers do not list, also of servers that do not run. */
-  readonly #patterns = new Map<string, Set<string>>();
+  readonly #patterns = new Map<string, Map<string, Pattern>>();
   /** The servers whose results contain a link, by conversation and URI. */
   readonly #links = new Map<string, Set<string>>();
 
@@ -28,16 +28,24 @@ export class ResourceRoutes {
   /** Remembers the templates and skills of a server. */
   learn({ member, lists }: MemberView, kind: Kind): void {
     if (kind !== 'templates' && kind !== 'skills') return;
-    const patterns = this.#patterns.get(member.name) ?? new Set();
+    const patterns = this.#patterns.get(member.name) ?? new Map<string, Pattern>();
     this.#patterns.set(member.name, patterns);
-    for (const { name } of lists[kind].items)
-      if (patterns.size < maxPatterns) patterns.add(kind === 'skills' ? `${folderOf(name)}{file}` : name);
+    for (const { name } of lists[kind].items) {
+      const template = kind === 'skills' ? `${folderOf(name)}{file}` : name;
+      if (patterns.size < maxPatterns) patterns.set(template, patternOf(template));
+    }
   }
 
   /** Remembers the links in a result of a server, and returns the result with the URIs by which clients find them. */
   linked(conversation: string, server: string, { json, result }: Passed): Passed {
     this.#learnLinks(conversation, server, result);
-    const renamed = renamedLinks(json, result, (uri) => this.#linkFrom(server, uri, conversation));
+    let left = maxShown;
+    const renamed = renamedLinks(json, result, (uri) => {
+      const exposed = this.#catalog.uris.exposed(server, uri);
+      if (exposed !== undefined) return exposed;
+      // A server writes any number of links, and looking for the servers of each one takes time.
+      return left-- > 0 ? this.#linkFrom(server, uri, conversation) : uri;
+    });
     return renamed === json ? { json, result } : { json: renamed, result: JSON.parse(renamed) as unknown };
   }
 
@@ -56,12 +64,10 @@ export class ResourceRoutes {
   }
 
   /**
-   * Returns the URI by which a client finds a resource that a result of a server names. It is the same one unless another
+   * Returns the URI by which a client finds a resource that a result of a server names and no list contains. It is the same one unless another
    * server may have the resource, too.
    */
   #linkFrom(server: string, uri: string, conversation: string): string {
-    const exposed = this.#catalog.uris.exposed(server, uri);
-    if (exposed !== undefined) return exposed;
     if (/^https?:/i.test(uri)) return uri; // clients read it themselves
     const servers = this.serversOf(uri, conversation).map((found) => found.server);
     const isAmbiguous = servers.length > 1 && servers.includes(server);
@@ -119,15 +125,26 @@ function folderOf(uri: string): string {
   return uri.endsWith('/') ? uri : `${uri.replace(/\/SKILL\.md$/i, '')}/`;
 }
 
-/** Whether a URI can come from a template (RFC 6570), whatever the variables contain. A template must contain a scheme. */
-function matches(template: string, uri: string): boolean {
-  const literals = template.split(/\{[^{}]*\}/);
-  const [start = '', ...others] = literals;
+/** The texts of a template (RFC 6570) around its variables. */
+interface Pattern {
+  start: string;
+  between: readonly string[];
+  /** Undefined for a template without variables. */
+  end: string | undefined;
+}
+
+function patternOf(template: string): Pattern {
+  const [start = '', ...others] = template.split(/\{[^{}]*\}/);
   const end = others.pop();
+  return { start, between: others.filter((literal) => literal !== ''), end };
+}
+
+/** Whether a URI can come from a template, whatever the variables contain. A template must contain a scheme. */
+function matches({ start, between, end }: Pattern, uri: string): boolean {
   if (!start.includes(':') || !uri.startsWith(start)) return false;
   if (end === undefined) return uri === start;
   let at = start.length;
-  for (const literal of others) {
+  for (const literal of between) {
     const found = uri.indexOf(literal, at);
     if (found < 0) return false;
     at = found + literal.length;

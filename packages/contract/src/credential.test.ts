@@ -71,3 +71,11 @@ test('shows arguments without the values of their credentials', () => {
     '***',
   ]);
 });
+
+test('very long values are examined in time', { timeout: 60_000 }, () => {
+  const value = 'a'.repeat(10_000);
+
+  const found = Array.from({ length: 2_000 }, () => isCredential('x', value));
+
+  expect(new Set(found)).toEqual(new Set([false]));
+});

@@ -10,8 +10,9 @@ const plainValue = /^(true|false|yes|no|on|off|none|null|\d{1,6}|[./~].*|[A-Za-z
 const within = new RegExp(
   `(?:^|[\\s"'=:,;{[(])(?:${tokenFormats.map(({ pattern }) => pattern).join('|')})|\\b(?:Bearer|Basic)\\s+[^\\s"'$<{]{6,}`,
 );
+/** Begins only at the start of a word, because it would otherwise try each part of a long one. */
 const member =
-  /["']?[\w-]*(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|authorization|private[_-]?key)["']?\s*:\s*["'][^"'$<{]{4,}["']/i;
+  /(?<![\w-])["']?[\w-]*(?:api[_-]?key|access[_-]?key|secret|token|password|passwd|authorization|private[_-]?key)["']?\s*:\s*["'][^"'$<{]{4,}["']/i;
 /** A password in a URL, or in a connection string of other forms. */
 const connection = /:\/\/[^/\s:@]*:[^/\s@]+@|(?:^|[;\s])(?:password|pwd|accountkey|sharedaccesskey)=[^;\s]+/i;
 

@@ -28,7 +28,7 @@ export const isCommit = (text: string | undefined): boolean => text !== undefine
 export function isGitSpec(text: string): boolean {
   return (
     /^(?:git\+|git:|ssh:|git@[^/]+:)/i.test(text) ||
-    /^[\w.-]+\s*(?:\[[^\]]*\])?\s*@\s*git\+/i.test(text) ||
+    /^[\w.-]+\s*(?:\[[^\]]*\]\s*)?@\s*git\+/i.test(text) ||
     new RegExp(`^(?:${Object.keys(hosts).join('|')}):`, 'i').test(text) ||
     /^https?:\/\/[^#]*\.git(?:[@#]|$)/i.test(text) ||
     isOnHost(text) ||
@@ -62,7 +62,7 @@ interface GitSpec {
  * need keys of the user or start programs.
  */
 export function parseGit(text: string): GitSpec {
-  const [, before, named] = /^[\w.-]+\s*(?:\[([^\]]*)\])?\s*@\s*(git\+.*)$/s.exec(text) ?? [];
+  const [, before, named] = /^[\w.-]+\s*(?:\[([^\]]*)\]\s*)?@\s*(git\+.*)$/s.exec(text) ?? [];
   const spec = named ?? text;
   const [, start = '', after, end = ''] =
     /^(git\+[a-z]+:\/\/[^/]+\/[^[#]*)\[([^\]]*)\](.*)$/s.exec(spec) ?? [];
@@ -75,7 +75,7 @@ export function parseGit(text: string): GitSpec {
   const { ref, subdirectory, rest } = fragmentOf(fragment);
   const refs = [ref, at].filter((one) => one !== undefined && one !== '');
   const place = {
-    url: `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}`,
+    url: `${url.protocol}//${url.host}${url.pathname.replace(/(?<!\/)\/+$/, '')}`,
     ...withRef(refs.find((one) => !isCommit(one))),
     ...withSubdirectory(subdirectory),
   };

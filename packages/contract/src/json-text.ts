@@ -61,7 +61,7 @@ export function excessOf(text: string, limits: JsonLimits): string | undefined {
     const code = text.charCodeAt(at);
     if (code === quote) {
       at = skipString(text, at) - 1;
-      if (at < 0) return undefined;
+      if (at < 0) break; // A parser reads everything before it.
     } else if (code === comma) elements++;
     else if (code === colon) parts++;
     else if (code === openBrace || code === openBracket) {

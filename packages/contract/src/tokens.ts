@@ -1,12 +1,20 @@
-/** Words, numbers, and runs of punctuation and white space, as tokenizers split text. */
-const parts = /[\p{L}\p{M}]+|\p{N}{1,3}|\s+|[^\s\p{L}\p{M}\p{N}]+/gu;
+/** Words, numbers, and runs of punctuation and white space, as tokenizers split text. Very long ones are several. */
+const parts = /[\p{L}\p{M}]{1,1000}|\p{N}{1,3}|\s{1,1000}|[^\s\p{L}\p{M}\p{N}]{1,1000}/gu;
 const eastAsian = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
-/** Estimates how many tokens a text has for current models (`o200k`), within ten percent for lists of tools. */
-export function estimateTokens(text: string): number {
+const share = 0.985;
+
+/**
+ * Estimates how many tokens a text has for current models (`o200k`), within ten percent for lists of tools. Stops at any number
+ * above `limit`, because a server can write a text that takes seconds.
+ */
+export function estimateTokens(text: string, limit: number = Infinity): number {
   let tokens = 0;
-  for (const [part] of text.matchAll(parts)) tokens += tokensOf(part);
-  return Math.ceil(tokens * 0.985);
+  for (const [part] of text.matchAll(parts)) {
+    tokens += tokensOf(part);
+    if (tokens * share > limit) break;
+  }
+  return Math.ceil(tokens * share);
 }
 
 function tokensOf(part: string): number {
@@ -23,15 +31,32 @@ function wordTokens(word: string): number {
   return pieces.reduce((sum, piece) => sum + (piece.length <= 9 ? 1 : piece.length / 7), 0);
 }
 
-/** Estimates the tokens of a tool in the list that a client gives to a model. */
-export function tokensOfTool({
-  name,
-  description,
-  inputSchema,
-}: {
+interface DescribedTool {
   name?: unknown;
   description?: unknown;
   inputSchema?: unknown;
-}): number {
-  return estimateTokens(JSON.stringify({ name, description, inputSchema }));
+}
+
+/** Estimates the tokens of a tool in the list that a client gives to a model. */
+export function tokensOfTool(tool: DescribedTool): number {
+  return estimateTokens(textOfTool(tool));
+}
+
+/** How much of a list is read. The rest counts like the beginning. */
+const maxRead = 256 * 1024;
+
+/** Estimates the tokens of a list of tools of any length. */
+export function tokensOfTools(tools: readonly DescribedTool[]): number {
+  let [tokens, read, chars] = [0, 0, 0];
+  for (const text of tools.map(textOfTool)) {
+    chars += text.length;
+    const start = text.slice(0, maxRead - read);
+    read += start.length;
+    if (start !== '') tokens += estimateTokens(start);
+  }
+  return read === 0 ? 0 : Math.round((tokens * chars) / read);
+}
+
+function textOfTool({ name, description, inputSchema }: DescribedTool): string {
+  return JSON.stringify({ name, description, inputSchema });
 }

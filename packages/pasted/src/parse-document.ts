@@ -1,9 +1,10 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { TomlError, parse as parseToml } from 'smol-toml';
-import { parse as parseYaml } from 'yaml';
+import { parseDocument as parseYamlDocument } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { repairedJson } from './json-repair.ts';
 import { withoutMargin } from './margin.ts';
+import { repeatedKey } from './yaml-keys.ts';
 
 /** Parses the text of a configuration, or all blocks in the fences and before the text of a Markdown page. */
 export function parseDocuments(text: string, what: string): unknown[] {
@@ -81,7 +82,7 @@ function parse(quoted: string, what: string): unknown {
       throw invalid(`${what} is not JSON: syntax error in ${place}`, hint === undefined ? {} : { hint });
     }
   }
-  const parsers = [() => parseToml(text), (): unknown => parseYaml(text, quietly)];
+  const parsers = [() => parseToml(text), (): unknown => parseYaml(text)];
   let toml: TomlError | undefined;
   for (const read of parsers) {
     try {
@@ -160,8 +161,14 @@ function withoutEscapes(text: string): string | undefined {
   }
 }
 
-/** A warning of the parser would print a line of the document, which can contain a secret, into the log. */
-const quietly = { maxAliasCount: 100, logLevel: 'error' } as const;
+/** Throws for errors. A warning would contain a line of the document, which can be a secret, so nothing prints it. */
+function parseYaml(text: string): unknown {
+  const document = parseYamlDocument(text, { uniqueKeys: false, prettyErrors: false });
+  const [error] = document.errors;
+  if (error !== undefined) throw error;
+  if (repeatedKey(document) !== undefined) throw new Error('a key occurs twice');
+  return document.toJS({ maxAliasCount: 100 }) as unknown;
+}
 
 /** Separates a repeated key of a JSON object from its number. */
 const repeated = '\u0000';

@@ -79,6 +79,11 @@ describe('a hostile or wrong file is refused', () => {
       'Map keys must be unique (line 5)',
     ],
     ['a repeated key', withServer('    source: npx://evil\n'), 'Map keys must be unique'],
+    [
+      'a repeated key as a number',
+      withServer('    env: {1: a, "1": b}\n'),
+      'Map keys must be unique (line 5)',
+    ],
     ['__proto__', 'version: 1\nservers:\n  __proto__: {source: x}\n', 'uses the key __proto__ (line 3)'],
     ['constructor', withServer('    constructor: {}\n'), 'uses the key constructor'],
     ['a tag of a language', withServer('    args: !!js/function "x"\n'), 'uses a tag (line 5)'],
@@ -117,4 +122,13 @@ describe('a hostile or wrong file is refused', () => {
       'nested too deeply',
     );
   });
+});
+
+test.each([
+  ['keys', `version: 1\nservers:\n${Array.from({ length: 40_000 }, (_, at) => `  a${at}: 1\n`).join('')}`],
+  ['characters in a key', `version: 1\nservers: {}\n${'x'.repeat(480_000)}: 1\n`],
+])('a file with very many %s is read in time', { timeout: 60_000 }, (_what, text) => {
+  const refused = Array.from({ length: 5 }, () => refusal(text));
+
+  expect(new Set(refused).size).toBe(1);
 });

@@ -6,6 +6,7 @@ import { WorkloadName } from '@toolhive/contract/names';
 import { ProjectFile, ProjectGroup, ProjectServer, maxProjectFile } from '@toolhive/contract/project';
 import { readClientDocument } from '@toolhive/pasted/client-document';
 import type { ClientDocument, RawEntry } from '@toolhive/pasted/client-document';
+import { repeatedKey } from '@toolhive/pasted/yaml-keys';
 import canonicalize from 'canonicalize';
 import { LineCounter, isAlias, isMap, isScalar, parseAllDocuments, visit } from 'yaml';
 import type { Document } from 'yaml';
@@ -61,7 +62,8 @@ function parseClientFile(text: string, path: string): ParsedFile {
 function parseProject(text: string, path: string): ParsedFile {
   const file = basename(path);
   const lines = new LineCounter();
-  const [document, second] = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, merge: false });
+  // The keys are compared later.
+  const [document, second] = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, merge: false });
   if (document === undefined || !('contents' in document) || document.contents === null)
     throw invalid(`${file} is empty`, { hint: `begin with version: 1 and servers:` });
   if (second !== undefined) throw invalid(`${file} has several YAML documents`, { hint: 'use one' });
@@ -72,6 +74,11 @@ function parseProject(text: string, path: string): ParsedFile {
       `${file} is not YAML: ${first.replace(/:$/, '').replace(/ at line.*$/, '')} (line ${lines.linePos(error.pos[0]).line})`,
     );
   }
+  const repeated = repeatedKey(document);
+  if (repeated !== undefined)
+    throw invalid(
+      `${file} is not YAML: Map keys must be unique (line ${lines.linePos(repeated.range?.[0] ?? 0).line})`,
+    );
   refuseTricks(document, file, lines);
   const parsed = ProjectFile.safeParse(document.toJS({ maxAliasCount: 0 }));
   if (!parsed.success) throw explained(parsed.error.issues, document, file, lines);
@@ -164,6 +171,9 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
   return Object.keys(shape);
 }
 
+/** A longer key is no misspelled one. */
+const longestKey = 100;
+
 /** Other words for keys, from requests and from clients. */
 const synonyms: Readonly<Record<string, string>> = {
   command: 'source',
@@ -178,8 +188,9 @@ const synonyms: Readonly<Record<string, string>> = {
   tools_filter: 'tools',
 };
 
-/** The key that differs least, if the difference is small. */
+/** The key that differs least, if the difference is small. The time grows with the length of the word, which a file chooses. */
 function nearest(word: string, known: readonly string[]): string | undefined {
+  if (word.length > longestKey) return undefined;
   const words = [...known, ...Object.keys(synonyms)].map((key) => ({
     key: Object.hasOwn(synonyms, key) ? synonyms[key] : key,
     far: distance(word.toLowerCase(), key.toLowerCase()),

@@ -438,3 +438,9 @@ describe('a lock file', () => {
     expect(messageOf(() => parseLock(lock))).toContain(message);
   });
 });
+
+test('a file with very many servers is read in time', { timeout: 60_000 }, () => {
+  const servers = Array.from({ length: 190_000 }, (_, at) => `    "${at}": {\n}`).join(',\n');
+
+  expect(messageOf(() => parseLock(`{"version":1,"servers":{\n${servers}}}`))).toContain('is not valid');
+});

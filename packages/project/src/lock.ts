@@ -69,13 +69,13 @@ export function parseLock(text: string): Lock {
 }
 
 function parseJson(text: string): unknown {
-  const seen: string[] = [];
+  const seen = new Set<string>();
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     // JSON.parse takes the last of two members with the same key, which a reader may not see.
     for (const [, key = ''] of text.matchAll(/^ {4}("(?:[^"\\]|\\.)*"): \{$/gm)) {
-      if (seen.includes(key)) throw invalid(`${lockName} has two entries for ${key}`, { hint: newLock });
-      seen.push(key);
+      if (seen.has(key)) throw invalid(`${lockName} has two entries for ${key}`, { hint: newLock });
+      seen.add(key);
     }
     return value;
   } catch (cause) {

@@ -111,11 +111,14 @@ describe('a server that never completes what it sends', () => {
 describe('a message that is expensive to parse', () => {
   const flat = '[],'.repeat(5 * mebibyte);
 
-  test('is refused to a client', async () => {
+  test.each([
+    ['', '1]}}}'],
+    [', also before a text without an end', '"'],
+  ])('is refused to a client%s', async (_what, end) => {
     await using test = await openScriptedProxy();
 
     const response = await new RawSession(test.url).postText(
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"x":[${flat}1]}}}`,
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"x":[${flat}${end}`,
     );
 
     expect(response.status).toBe(400);

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { advice, fixes } from '@toolhive/contract/fixes';
-import { printable } from '@toolhive/contract/printable';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
@@ -21,6 +20,7 @@ import { packageSourceOf } from '../supervision/launch.ts';
 import { knownServer } from '../supervision/run-workload.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
+import { repeatedNames } from './repeated-names.ts';
 import type { Check, Found } from './check.ts';
 
 interface Subject {
@@ -300,7 +300,10 @@ async function listingOf({ core, supervisor }: Subject, signal: AbortSignal): Pr
   const doubts = [
     ...client.deviations,
     ...supervisor.deviations.filter((deviation) => !told.has(deviation)), // those of this list
-    ...repeatedIn(tools.map(({ name }) => String(name))),
+    ...repeatedNames(
+      tools.map(({ name }) => String(name)),
+      shownDenials,
+    ),
   ].map(doubtful);
   const unknown = (runConfig.tools_filter ?? []).filter((name) => !names.has(name));
   const count = tools.length === 1 ? 'one tool' : `${tools.length} tools`;
@@ -327,15 +330,6 @@ async function listingOf({ core, supervisor }: Subject, signal: AbortSignal): Pr
       : warning(`the server offers no tools, and its log says: ${shorten(complaint.line)}`, complaint.fix),
     ...doubts,
   ];
-}
-
-/** Clients call a tool by its name, so they can use only one of several. */
-function repeatedIn(names: readonly string[]): string[] {
-  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index)).values();
-  return repeated
-    .take(shownDenials)
-    .map((name) => `the server lists several tools with the name ${printable(name.slice(0, 100))}`)
-    .toArray();
 }
 
 /** Whether the policies name only items that the server offers. Runs after the tools check, which lists the items. */

@@ -144,7 +144,8 @@ function truncate(
   );
   const structured = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
   const whole = texts.length > 0 ? texts.join('\n') : structured;
-  if (whole === '' || estimateTokens(whole) + estimateTokens(structured) <= maxTokens) return undefined;
+  const tokensIn = (text: string): number => estimateTokens(text, maxTokens);
+  if (whole === '' || tokensIn(whole) + tokensIn(structured) <= maxTokens) return undefined;
   const handle = results.add(call.callerKey, whole);
   const { text, nextOffset = whole.length } = partOf(whole, 0, maxTokens);
   const note = `The result is truncated: ${text.length} of ${whole.length} characters. To read more, call read_result with the handle ${handle} and the offset ${nextOffset}.`;

@@ -851,3 +851,13 @@ describe('a group with a meta server', () => {
     expect(Number(tokens)).toBeGreaterThan(20);
   });
 });
+
+test('a tool whose name is too long for a call is left out', async () => {
+  await using world = await openWorld({ files: [...files, aTool('x'.repeat(301), 'Reads a file.')] });
+  const client = mcpCaller(world.url, modern);
+
+  const { result } = await call(client, 'list_tools', {});
+
+  expect(JSON.stringify(result)).toContain('read_file');
+  expect(JSON.stringify(result)).not.toContain('xxx');
+});

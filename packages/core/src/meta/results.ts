@@ -51,7 +51,7 @@ export class ResultStore {
 /** Returns the part of a text from an offset that has at most this many tokens. */
 export function partOf(text: string, offset: number, maxTokens: number): ResultPart {
   let length = Math.min(text.length - offset, maxTokens * 4);
-  while (length > 1 && estimateTokens(text.slice(offset, offset + length)) > maxTokens)
+  while (length > 1 && estimateTokens(text.slice(offset, offset + length), maxTokens) > maxTokens)
     length = Math.floor(length * 0.8);
   const end = offset + Math.max(0, length);
   return {

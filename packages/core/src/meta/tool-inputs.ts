@@ -5,6 +5,9 @@ import * as z from 'zod';
 /** A search uses the beginning of a longer text, instead of refusing the text. */
 const text = z.string().trim().max(100_000);
 
+/** The longest name with which a tool can be called. */
+export const maxToolName = 300;
+
 /** Words as one text or as a list. */
 const words = z.union([text, z.array(z.string().max(200)).max(50)]).optional();
 
@@ -30,7 +33,7 @@ export const FindTool = z
 
 export const CallTool = z.object({
   server_name: serverName,
-  tool_name: z.string().min(1).max(300).meta({ description: 'The tool, as find_tool names it.' }),
+  tool_name: z.string().min(1).max(maxToolName).meta({ description: 'The tool, as find_tool names it.' }),
   parameters: z
     .preprocess(readObject, z.record(z.string(), z.unknown(), 'expected an object'))
     .optional()

@@ -5,6 +5,7 @@ import { isObject } from '@toolhive/proxy/message';
 import { modernMeta } from '@toolhive/proxy/protocol';
 import { ProxyClient } from '@toolhive/proxy/proxy-client';
 import type { Member } from './members.ts';
+import { maxToolName } from './tool-inputs.ts';
 
 /** A tool as a workload's proxy lists it. */
 export type ListedTool = Record<string, unknown> & { name: string };
@@ -181,7 +182,8 @@ export class ToolView implements AsyncDisposable {
 }
 
 function isTool(value: unknown): value is ListedTool {
-  return isObject(value) && typeof value['name'] === 'string' && JSON.stringify(value).length <= maxToolChars;
+  if (!isObject(value) || typeof value['name'] !== 'string') return false;
+  return value['name'].length <= maxToolName && JSON.stringify(value).length <= maxToolChars;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

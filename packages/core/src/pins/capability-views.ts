@@ -1,4 +1,5 @@
 import { isRecent } from '@toolhive/contract/clock';
+import { maxPinnedItems } from '@toolhive/contract/tool-pins';
 import type { PinnedKind } from './pin-store.ts';
 import { firstUseMs } from './records.ts';
 
@@ -27,7 +28,8 @@ export class CapabilityViews {
     if (this.#listed.get(kind)?.has(set) === true) return false;
     const key = `${kind} ${set}`;
     const shown = this.#shown.get(key) ?? new Set();
-    if (shown.has(name)) return false;
+    // Further items are not recorded. A server can list any number, and never complete its list.
+    if (shown.has(name) || shown.size >= maxPinnedItems) return false;
     this.#shown.set(key, shown.add(name));
     return true;
   }

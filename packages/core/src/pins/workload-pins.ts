@@ -193,7 +193,7 @@ export class WorkloadPins implements Pins {
     const earlier = new Set(this.#traversals.before({ kind, cursor, session }));
     for (const item of items) {
       const isRepeated = item.name !== undefined && earlier.has(item.name);
-      const isFirst = this.#views.isFirst(kind, capabilities, item.name ?? '', nowMs);
+      const isFirst = isNamed(item.name) && this.#views.isFirst(kind, capabilities, item.name, nowMs);
       verdicts.push(
         this.#judge(kind, item, { isFirstUse, isAccepted: isRepeated ? isFirstUse : isFirst }, recorded),
       );
@@ -204,7 +204,7 @@ export class WorkloadPins implements Pins {
       await nextTurn();
       started = performance.now();
     }
-    const names = items.flatMap(({ name }) => name ?? []);
+    const names = items.map(({ name }) => name).filter(isNamed);
     const page = { kind, names, cursor, nextCursor, capabilities, session };
     const { isWhole, removed } = isPart === true ? { isWhole: false, removed: [] } : this.#followList(page);
     recorded.changes.push(...removed);
@@ -224,7 +224,7 @@ export class WorkloadPins implements Pins {
     { isFirstUse, isAccepted }: { isFirstUse: boolean; isAccepted: boolean },
     recorded: Recorded,
   ): Verdict {
-    if (name === undefined || name.length > maxName) return this.#unrecorded();
+    if (!isNamed(name)) return this.#unrecorded();
     const { content, hash } = versionOf(value);
     const known = this.#records.find(kind, name);
     if (known === undefined && this.#records.size >= maxItems) return this.#unrecorded();
@@ -350,5 +350,8 @@ export class WorkloadPins implements Pins {
     this.#reports.report(recorded.changes);
   }
 }
+
+/** Whether an item has a name that is recorded. Others are not remembered in any way, because a server can list any number. */
+const isNamed = (name: string | undefined): name is string => name !== undefined && name.length <= maxName;
 
 const keyOf = (kind: PinnedKind, name: string): string => `${kind} ${name}`;

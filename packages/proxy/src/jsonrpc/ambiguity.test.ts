@@ -85,3 +85,11 @@ test('the value of a text never changes the decision', () => {
   expect(decisions.filter(({ known, unknown }) => known !== unknown)).toEqual([]);
   expect(decisions.filter(({ known }) => known).length).toBeGreaterThan(1000);
 });
+
+test('a name that is as long as a message is read in time', { timeout: 60_000 }, () => {
+  const text = `{"params":{"${'\u0130'.repeat(4 * 1024 * 1024)}":1}}`;
+
+  const refused = Array.from({ length: 20 }, () => isRefused(text, JSON.parse(text)));
+
+  expect(new Set(refused)).toEqual(new Set([false]));
+});

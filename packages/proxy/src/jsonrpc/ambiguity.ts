@@ -95,7 +95,7 @@ function nameIn(text: string, start: number, end: number): string {
 
 function addName(names: Set<string> | undefined, name: string, ignoreCase: boolean): void {
   const known = ignoreCase ? folded(name) : name;
-  if (ignoreCase && isOtherSpelling(name, defined)) {
+  if (ignoreCase && !usual.has(name) && foldedNames.has(known)) {
     throw new MalformedMessage(
       errorCodes.invalidRequest,
       `the message has a member ${JSON.stringify(name)}, which differs from a defined member only in its case`,
@@ -135,11 +135,15 @@ const defined = [
 
 /** Whether a name is none of the others, but would be one of them without regard to case. */
 export function isOtherSpelling(name: string, others: readonly string[]): boolean {
-  return !others.includes(name) && others.some((other) => folded(other) === folded(name));
+  if (others.includes(name)) return false;
+  const known = folded(name);
+  return others.some((other) => folded(other) === known);
 }
 
 /** The names that almost every message has, so that they need not be folded again. */
 const usual = new Map(defined.map((name) => [name, fold(name)]));
+/** All of them in the form in which others are compared, because a name can be as long as a message. */
+const foldedNames = new Set(usual.values());
 
 function folded(name: string): string {
   return usual.get(name) ?? fold(name);

@@ -154,10 +154,15 @@ export function membersOf(text: string): [name: string, value: string][] {
 /** A message beyond these limits takes more than a tenth of a second to parse, or cannot be serialized again. */
 const limits = { depth: 500, parts: 100_000, elements: 1_000_000 };
 
-/** Returns the value of a JSON text. Throws `MalformedMessage` for one that is not valid or too large. */
-export function readValue(text: string): unknown {
+/** Throws `MalformedMessage` for a text that no message can have. */
+export function requireWithinLimits(text: string): void {
   const excess = excessOf(text, limits);
   if (excess !== undefined) throw new MalformedMessage(errorCodes.invalidRequest, `the message ${excess}`);
+}
+
+/** Returns the value of a JSON text. Throws `MalformedMessage` for one that is not valid or too large. */
+export function readValue(text: string): unknown {
+  requireWithinLimits(text);
   try {
     return JSON.parse(text);
   } catch {

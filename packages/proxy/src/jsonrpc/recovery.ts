@@ -1,7 +1,15 @@
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '@toolhive/contract/json-text';
 import { withoutSequences } from '@toolhive/contract/printable';
 import { almostJson } from './almost-json.ts';
-import { MalformedMessage, elementsOf, isObject, membersOf, readMessage, readValue } from './message.ts';
+import {
+  MalformedMessage,
+  elementsOf,
+  isObject,
+  membersOf,
+  readMessage,
+  readValue,
+  requireWithinLimits,
+} from './message.ts';
 import type { Message } from './message.ts';
 import type { Tolerance } from './tolerances.ts';
 
@@ -46,9 +54,10 @@ export function recoverMessages(text: string): Recovered | undefined {
 }
 
 function messagesIn(written: string, tolerances: Set<Tolerance>): Message[] {
-  const text = almostJson(written);
-  if (text !== written) tolerances.add('json');
   try {
+    requireWithinLimits(written); // before its strings are looked at one by one
+    const text = almostJson(written);
+    if (text !== written) tolerances.add('json');
     return messagesOf(text, tolerances);
   } catch (error) {
     if (error instanceof MalformedMessage) return [];

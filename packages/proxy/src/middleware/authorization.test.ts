@@ -442,3 +442,57 @@ describe('extensions', () => {
     });
   });
 });
+
+describe('a long list', () => {
+  const things = ['open1', 'shut', 'open2'];
+  const list = { tools: things.map((name) => ({ name, inputSchema: { type: 'object' } })) };
+
+  /** Decides about a message with policies that take long for each thing, and notes what happens. */
+  async function passSlowly(message: object, more: Partial<CallContext>) {
+    const happened: string[] = [];
+    const isAllowed: Authorizer['isAllowed'] = ({ target }) => {
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < 5);
+      happened.push(target);
+      return target.includes('open');
+    };
+    setImmediate(() => happened.push('something else'));
+    const outcome = await authorization({ authorizer: { isAllowed } })?.message?.({
+      workload: 'test',
+      principal: ada,
+      client: { protocolVersion: '2026-07-28', capabilities: {} },
+      direction: 'to server',
+      message: readMessage(JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })),
+      ...more,
+    });
+    return { outcome, happened };
+  }
+
+  test('of a server is filtered while everything else goes on', async () => {
+    const request = readMessage('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+
+    const { outcome, happened } = await passSlowly({ result: list }, { direction: 'to client', request });
+
+    expect(outcome).toMatchObject({ value: { result: { tools: [{ name: 'open1' }, { name: 'open2' }] } } });
+    expect(happened).toEqual(['open1', 'something else', 'shut', 'open2']);
+  });
+
+  test('of a client is examined up to what is refused while everything else goes on', async () => {
+    const params = { notifications: { resourceSubscriptions: things.map((name) => `a:${name}`) } };
+
+    const { outcome, happened } = await passSlowly({ method: 'subscriptions/listen', params }, {});
+
+    expect(outcome).toMatchObject({ kind: 'refusal', code: 403 });
+    expect(happened).toEqual(['a:open1', 'something else', 'a:shut']);
+  });
+});
+
+test('only the hints of a tool are remembered, because a server writes annotations of any size', () => {
+  const { answer, request, asked } = open();
+  const annotations = { readOnlyHint: true, title: 'x', extra: ['y'], idempotentHint: 'z' };
+
+  answer('tools/list', { tools: [{ name: 'open', annotations }] });
+  request('tools/call', { name: 'open' });
+
+  expect(asked.at(-1)?.annotations).toEqual({ readOnlyHint: true });
+});

@@ -2,6 +2,7 @@ import { isOtherSpelling } from '../jsonrpc/ambiguity.ts';
 import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { withExactNumbers } from '../jsonrpc/exact-numbers.ts';
+import { hintNames } from '../protocol/hints.ts';
 import { extensionNotifications, extensionRequests, isKnownExtension } from '../protocol/extensions.ts';
 import type { AccessAction } from '../protocol/extensions.ts';
 import { ListedResources } from './listed-resources.ts';
@@ -9,6 +10,7 @@ import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
 import type { TaskOwners } from './task-owners.ts';
 import type { Pins } from './tool-pinning.ts';
+import { Turns } from './turns.ts';
 
 export { ListedResources, shortNameOf } from './listed-resources.ts';
 export { extensions } from '../protocol/extensions.ts';
@@ -37,8 +39,9 @@ export interface Authorizer {
 
 /** The error code of a denial, as in the original. */
 const deniedCode = 403;
-/** How many tools of a server are remembered. */
+/** How many tools of a server are remembered, and how long their names may be. The others count as those that say nothing. */
 const maxKnown = 10_000;
+const maxName = 1_000;
 
 type TargetReader = (params: Params, text: string) => Target | undefined;
 
@@ -130,6 +133,8 @@ class Authorization implements Middleware {
   /** The resources and templates that the server has listed for any caller. */
   readonly #listed: ListedResources;
   readonly #tasks: TaskOwners | undefined;
+  /** Servers write lists of any length, and each thing in them costs several decisions. */
+  readonly #turns = new Turns();
 
   constructor(authorizer: Authorizer, pins: Pins | undefined, tasks: TaskOwners | undefined) {
     this.#authorizer = authorizer;
@@ -138,7 +143,7 @@ class Authorization implements Middleware {
     this.#listed = new ListedResources(pins?.listedResources());
   }
 
-  readonly message = (context: CallContext): Outcome => {
+  readonly message = (context: CallContext): Outcome | Promise<Outcome> => {
     const { direction, message } = context;
     if (message.kind === 'response') return direction === 'to client' ? this.#response(context) : message;
     if (message.kind === 'notification')
@@ -148,7 +153,7 @@ class Authorization implements Middleware {
     return direction === 'to server' ? this.#request(context) : message;
   };
 
-  #request(context: CallContext): Outcome {
+  #request(context: CallContext): Outcome | Promise<Outcome> {
     const { message, principal } = context;
     const { method = '', params = {} } = message.value;
     if (free.has(method) || method === 'tasks/list') return message;
@@ -167,18 +172,20 @@ class Authorization implements Middleware {
   }
 
   /** A subscription reveals resources to its principal, so the principal must be allowed to read each of them. */
-  #subscription(message: Message, principal: Principal): Outcome {
+  #subscription(message: Message, principal: Principal): Outcome | Promise<Outcome> {
     const { notifications } = message.value.params ?? {};
     if (isObject(notifications) && hasOtherSpelling(notifications, ['resourceSubscriptions']))
       return refusal(errorCodes.invalidParams, 'the parameters of subscriptions/listen are ambiguous');
     const uris = isObject(notifications) ? (notifications['resourceSubscriptions'] ?? []) : [];
     if (!Array.isArray(uris))
       return refusal(errorCodes.invalidParams, 'resourceSubscriptions must be a list of URIs');
-    const refused = uris.find((uri) => {
+    const refused = this.#turns.find(uris as unknown[], (uri) => {
       const asked = target('read_resource', uri);
       return asked === undefined || !this.#isAllowed(principal, asked);
-    }) as unknown;
-    return refused === undefined ? message : denied(`read_resource ${JSON.stringify(refused)}`);
+    });
+    return whenKnown(refused, (uri) =>
+      uri === undefined ? message : denied(`read_resource ${JSON.stringify(uri)}`),
+    );
   }
 
   /** A notification that is not known could be anything to a server. */
@@ -193,7 +200,7 @@ class Authorization implements Middleware {
     return asked !== undefined && this.#isAllowed(principal, asked) ? message : denied('this resource');
   }
 
-  #response(context: CallContext): Outcome {
+  #response(context: CallContext): Outcome | Promise<Outcome> {
     const { message, request, principal } = context;
     const { method = '' } = request?.value ?? {};
     const { result } = message.value;
@@ -211,24 +218,28 @@ class Authorization implements Middleware {
     { member, action, name }: GovernedList,
     result: Params,
     principal: Principal,
-  ): Outcome {
+  ): Outcome | Promise<Outcome> {
     const listed = membersOf(result, member);
     if (isAboutUri(action)) for (const item of listed) if (isObject(item)) this.#listed.add(item[name]);
-    const items = listed.flatMap((item) => {
+    const items = this.#turns.filter(listed, (item) => {
       const named = isObject(item) ? item[name] : undefined;
-      if (!isObject(item) || typeof named !== 'string') return [];
+      if (!isObject(item) || typeof named !== 'string') return false;
       if (action === 'call_tool' && this.#pins === undefined) this.#rememberTool(named, item);
-      return this.#isAllowed(principal, { action, name: named }) ? [item] : [];
+      return this.#isAllowed(principal, { action, name: named });
     });
-    return resultMessage(idText(message), { ...withoutMember(result, member), [member]: items });
+    return whenKnown(items, (allowed) =>
+      resultMessage(idText(message), { ...withoutMember(result, member), [member]: allowed }),
+    );
   }
 
-  #taskList(context: CallContext, result: Params): Outcome {
-    const tasks = membersOf(result, 'tasks').filter((task) => {
+  #taskList(context: CallContext, result: Params): Outcome | Promise<Outcome> {
+    const tasks = this.#turns.filter(membersOf(result, 'tasks'), (task) => {
       const called = isObject(task) ? this.#callOf(context, task['taskId']) : undefined;
       return called !== undefined && this.#isAllowed(context.principal, called);
     });
-    return resultMessage(idText(context.message), { ...withoutMember(result, 'tasks'), tasks });
+    return whenKnown(tasks, (allowed) =>
+      resultMessage(idText(context.message), { ...withoutMember(result, 'tasks'), tasks: allowed }),
+    );
   }
 
   /** A task is a call of its tool, so a policy that forbids the call by now also covers the task. */
@@ -271,9 +282,23 @@ class Authorization implements Middleware {
   }
 
   #rememberTool(name: string, { annotations }: Params): void {
-    if (this.#annotations.size >= maxKnown && !this.#annotations.has(name)) return;
-    this.#annotations.set(name, isObject(annotations) ? annotations : {});
+    if (name.length > maxName || (this.#annotations.size >= maxKnown && !this.#annotations.has(name))) return;
+    this.#annotations.set(name, isObject(annotations) ? hintsIn(annotations) : {});
   }
+}
+
+/** Only the hints, because a server can write annotations of any size. */
+function hintsIn(annotations: Params): Params {
+  return Object.fromEntries(
+    hintNames.flatMap((name) => (typeof annotations[name] === 'boolean' ? [[name, annotations[name]]] : [])),
+  );
+}
+
+function whenKnown<Known, Result>(
+  known: Known | Promise<Known>,
+  use: (known: Known) => Result,
+): Result | Promise<Result> {
+  return known instanceof Promise ? known.then(use) : use(known);
 }
 
 function target(action: AccessAction, name: unknown, given?: unknown): Target | undefined {

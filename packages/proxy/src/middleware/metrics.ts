@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Counter, Gauge, Histogram, UpDownCounter } from '@opentelemetry/api';
 import { PassingMap } from '@toolhive/contract/passing';
-import { tokensOfTool } from '@toolhive/contract/tokens';
+import { tokensOfTools } from '@toolhive/contract/tokens';
 import { isObject } from '../jsonrpc/message.ts';
+import { digestOf } from '../jsonrpc/repeated-answers.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { takesEvents } from '../http/accept.ts';
 import { onceClosed } from '../http/closing.ts';
@@ -83,7 +84,7 @@ class ProxyMetrics implements Metrics {
   readonly #tools = new Set<string>();
   /** The HTTP request of each message, until that is closed. A map, which is cheaper to collect than a weak one. */
   readonly #counted = new PassingMap<Message, Counted>();
-  /** The latest list of tools. */
+  /** The hash of the latest list of tools. */
   #listed = '';
 
   constructor(instruments: Instruments) {
@@ -175,14 +176,14 @@ class ProxyMetrics implements Metrics {
   }
 
   /** Estimates the tokens of the tools in a complete list, once for each list that differs. */
-  #countTokens({ value: { result } }: Message, { value: { params } }: Message): void {
+  #countTokens(message: Message, { value: { params } }: Message): void {
+    const { result } = message.value;
     const tools = isObject(result) && result['nextCursor'] === undefined ? result['tools'] : undefined;
     if (!Array.isArray(tools) || params?.['cursor'] !== undefined) return;
-    const text = JSON.stringify(tools);
-    if (text === this.#listed) return;
-    this.#listed = text;
-    const tokens = tools.filter(isObject).reduce((sum, tool) => sum + tokensOfTool(tool), 0);
-    this.#instruments.listingTokens.record(tokens, this.#instruments.common);
+    const digest = digestOf(message);
+    if (digest === this.#listed) return;
+    this.#listed = digest;
+    this.#instruments.listingTokens.record(tokensOfTools(tools.filter(isObject)), this.#instruments.common);
   }
 
   #toolOf({ value: { params } }: Message): string {

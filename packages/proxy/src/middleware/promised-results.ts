@@ -1,3 +1,4 @@
+import { charsOf } from '../connection/list-size.ts';
 import { MalformedMessage, isObject, onOneLine, readValue, spanOf, withResult } from '../jsonrpc/message.ts';
 import type { Message, Span } from '../jsonrpc/message.ts';
 import { isComplete } from '../repair/results.ts';
@@ -16,8 +17,9 @@ interface Promised {
   wraps: { type: unknown } | undefined;
 }
 
-/** More tools are not followed. */
+/** More tools are not followed, and neither are those whose own name and names of members are longer together. */
 const maxTools = 5_000;
+const maxChars = 16 * 1024;
 
 /**
  * Gives results both forms that MCP wants, text and structure, because clients refuse or ignore one of them:
@@ -69,9 +71,11 @@ class PromisedResults implements Middleware {
   #remember(tool: unknown): void {
     if (!isObject(tool) || typeof tool['name'] !== 'string') return;
     const { name, outputSchema } = tool;
-    if (!isObject(outputSchema)) this.#promised.delete(name);
-    else if (this.#promised.size < maxTools || this.#promised.has(name))
-      this.#promised.set(name, promisedBy(outputSchema));
+    this.#promised.delete(name);
+    if (!isObject(outputSchema) || this.#promised.size >= maxTools) return;
+    const promised = promisedBy(outputSchema);
+    if (charsOf([name, promised.required, [...(promised.only ?? [])]]) <= maxChars)
+      this.#promised.set(name, promised);
   }
 
   #called(message: Message, result: Record<string, unknown>, name: string): Message {
@@ -100,7 +104,7 @@ function promisedBy({ properties, required, additionalProperties }: Record<strin
   return {
     required: names.filter((name) => typeof name === 'string'),
     only: additionalProperties === false ? new Set(Object.keys(known)) : undefined,
-    wraps: isOnly ? { type: result['type'] } : undefined,
+    wraps: isOnly ? { type: Array.isArray(result['type']) ? 'several' : result['type'] } : undefined,
   };
 }
 

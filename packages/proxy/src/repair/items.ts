@@ -1,5 +1,6 @@
 import { Unreadable, list, object, optional, optionalObject, record, requiredText, text } from './shapes.ts';
 import type { Repair } from './shapes.ts';
+import { hintNames } from '../protocol/hints.ts';
 import { maxPatternChars } from './compilable-schema.ts';
 import { inputSchema, outputSchema } from './tool-schemas.ts';
 
@@ -37,13 +38,7 @@ export const annotations: Repair = optionalObject({
 const described = { title: text, description: text, icons: list(icon), _meta: record };
 
 /** A wrong hint is left out: policies and clients then assume the worst. */
-const hints = optionalObject({
-  title: text,
-  readOnlyHint: flag,
-  destructiveHint: flag,
-  idempotentHint: flag,
-  openWorldHint: flag,
-});
+const hints = optionalObject({ title: text, ...Object.fromEntries(hintNames.map((name) => [name, flag])) });
 const execution = optionalObject({ taskSupport: oneOf('required', 'optional', 'forbidden') });
 
 /** The tools of one list. */

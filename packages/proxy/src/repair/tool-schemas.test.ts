@@ -44,3 +44,12 @@ test.each([
 ])('a healthy input schema stays the same object', (schema) => {
   expect(inputSchema(schema, {})).toBe(schema);
 });
+
+test('flags in very many properties are read in time', { timeout: 60_000 }, () => {
+  const named = Array.from({ length: 50_000 }, (_, at) => [`a${at}`, { required: true }] as const);
+  const required = Array.from({ length: 1_000_000 }, (_, at) => `b${at}`);
+
+  const after = inputSchema({ type: 'object', properties: Object.fromEntries(named), required }, {});
+
+  expect(after).toHaveProperty('required.length', 1_050_000);
+});

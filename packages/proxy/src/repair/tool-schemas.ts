@@ -130,7 +130,7 @@ function corrected(properties: Record<string, unknown>, required: unknown): Part
     return [name, isObject(schema) ? schema : schema === false ? { not: {} } : {}] as const;
   });
   const all: unknown[] = Array.isArray(required) ? required : [];
-  const added = [...new Set(names)].filter((name) => !all.includes(name));
+  const added = [...new Set(names).difference(new Set(all))];
   return {
     properties: Object.fromEntries(kept),
     required: added.length === 0 ? required : [...all, ...added],

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { ExceededBudget, maxMessageBytes, messageTooLarge } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
+import { readValue } from '../jsonrpc/message.ts';
 import { EventParser } from './event-parser.ts';
 import type { StreamEvent } from './event-parser.ts';
 
@@ -53,7 +54,7 @@ export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGe
 /** An event that was cut off is not one. */
 function isJson(data: string): boolean {
   try {
-    JSON.parse(data);
+    readValue(data);
     return true;
   } catch {
     return false;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ThvError, unavailable } from '@toolhive/contract/failure';
+import { readValue } from '../jsonrpc/message.ts';
 import {
   identityFrom,
   isModern,
@@ -216,7 +217,7 @@ async function tryInitialize(
 
 function initializedIdentity(text: string): ServerIdentity | undefined {
   try {
-    const { result } = JSON.parse(text) as { result?: unknown };
+    const { result } = readValue(text) as { result?: unknown };
     const identity = identityFrom(result);
     return isModern(identity.protocolVersion) ? undefined : identity;
   } catch {
@@ -307,7 +308,7 @@ async function readAnswer({ body }: Answer, { input }: UpstreamClient): Promise<
 
 function isResponse(text: string): boolean {
   try {
-    const { result, error } = JSON.parse(text) as { [key: string]: unknown };
+    const { result, error } = readValue(text) as { [key: string]: unknown };
     return result !== undefined || error !== undefined;
   } catch {
     return false;
@@ -317,7 +318,7 @@ function isResponse(text: string): boolean {
 /** Legacy servers refuse the unknown request in many ways, but as JSON-RPC. */
 function described(text: string): { isMcp: boolean; isModern: boolean } {
   try {
-    const { jsonrpc, result, error } = JSON.parse(text) as { [key: string]: unknown };
+    const { jsonrpc, result, error } = readValue(text) as { [key: string]: unknown };
     const isMcp = jsonrpc === '2.0' && (result !== undefined || error !== undefined);
     return { isMcp, isModern: isModernDiscovery(result) || isModernRefusal(error) };
   } catch {

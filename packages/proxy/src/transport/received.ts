@@ -1,5 +1,5 @@
 import { escaped } from '@toolhive/contract/printable';
-import { isObject, readMessage } from '../jsonrpc/message.ts';
+import { isObject, readMessage, readValue } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { recoverMessages } from '../jsonrpc/recovery.ts';
 import type { Tolerance } from '../jsonrpc/tolerances.ts';
@@ -53,16 +53,26 @@ export function readBody(text: string, id: RequestId, tolerate: OnTolerance): Bo
   return { answer, others: messages.filter((said) => said !== answer && said.kind !== 'response') };
 }
 
-/** A reply has few events. Further ones are not read, because each of them costs more than its characters. */
+/** A reply has few events and lines. Further ones are not read, because each of them costs more than its characters. */
 const maxEvents = 1_000;
+const maxLines = 200_000;
 
 function eventsIn(text: string): string[] {
   const events: string[] = [];
   const parser = new EventParser(({ data }) => {
     if (events.length < maxEvents) events.push(data);
   });
-  parser.feed(`${text.trimStart().replace(/\r\n?/g, '\n')}\n\n`);
+  parser.feed(`${firstLines(text.trimStart().replace(/\r\n?/g, '\n'))}\n\n`);
   return events;
+}
+
+function firstLines(text: string): string {
+  let end = -1;
+  for (let lines = 0; lines < maxLines; lines++) {
+    end = text.indexOf('\n', end + 1);
+    if (end === -1) return text;
+  }
+  return text.slice(0, end);
 }
 
 /**
@@ -72,7 +82,7 @@ function eventsIn(text: string): string[] {
 function anonymous(text: string, id: RequestId): string | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = readValue(text);
   } catch {
     return undefined;
   }

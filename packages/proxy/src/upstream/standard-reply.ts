@@ -1,5 +1,5 @@
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { errorCodes, idText, isObject, readMessage, restate } from '../jsonrpc/message.ts';
+import { errorCodes, idText, isObject, readMessage, readValue, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { Answer } from '../transport/answer.ts';
@@ -34,7 +34,7 @@ export function asStandard({ exchange, message }: Forwarded, answer: Answer): An
 /** Whether a server refuses an unknown notification, which must not end the connection. */
 function isUnknownMethod(body: string): boolean {
   try {
-    const { error } = JSON.parse(body) as { error?: unknown };
+    const { error } = readValue(body) as { error?: unknown };
     return isObject(error) && error['code'] === errorCodes.methodNotFound;
   } catch {
     return false;

@@ -55,7 +55,7 @@ export function isSameRepository(one: string, other: string): boolean {
 function repositoryOf(text: string): string | undefined {
   const url = URL.parse(text.replace(/^git\+/, ''));
   if (url === null || !/^(?:https?|git|ssh):$/.test(url.protocol)) return undefined;
-  const path = url.pathname.replace(/\/-\/.*$/, '').replace(/\/+$/, '');
+  const path = url.pathname.replace(/\/-\/.*$/, '').replace(/(?<!\/)\/+$/, '');
   // A path in a repository on GitHub, as entries of monorepos have: /OWNER/NAME/tree/main/src
   const [, inGitHub = path] = url.hostname === 'github.com' ? (/^(\/[^/]+\/[^/]+)/.exec(path) ?? []) : [];
   return `${url.host}${inGitHub.replace(/\.git$/, '')}`;
