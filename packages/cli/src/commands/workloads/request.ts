@@ -379,7 +379,7 @@ export async function readProfile(nameOrPath: string): Promise<unknown> {
   if (unknown === undefined) return profile;
   // A misspelled key grants nothing, which users should know.
   throw invalid(`invalid ${flag}: ${nameOrPath} has the unknown key ${unknown}`, {
-    hint: 'check the spelling. Run thv export to see the profile as ToolHive reads it',
+    hint: 'check the spelling, or remove a key of another version. Run thv export to see the profile as ToolHive reads it',
   });
 }
 
