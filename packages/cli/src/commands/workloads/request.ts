@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { InputProblem } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
+import { AuditConfig } from '@toolhive/contract/observation';
 import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { ResourceName } from '@toolhive/contract/resources';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
@@ -350,8 +351,9 @@ const auditedBytes = 1024;
 async function readAudit(flags: FlagValues): Promise<unknown> {
   const file = flags.text('audit-config');
   if (file !== undefined) {
-    const config = await readJsonObject(file, '--audit-config');
-    const { log_file: log } = config;
+    const given = await readJsonObject(file, '--audit-config');
+    const { success, data: config = given } = AuditConfig.safeParse(given); // the daemon reports errors in the file
+    const { log_file: log } = success ? config : {};
     return typeof log === 'string' && log !== '' ? { ...config, log_file: resolve(log) } : config;
   }
   return flags.has('enable-audit') ? { max_data_size: auditedBytes } : undefined;
