@@ -102,6 +102,12 @@ test('a local server', async () => {
   });
 });
 
+test('ports in the form of the original', async () => {
+  const asked = await request('local', ['-p', '9876:9876']);
+
+  expect(CreateWorkload.parse(asked)).toEqual({ publish: ['9876:9876'], accepted_risks: ['publish-ports'] });
+});
+
 test('a remote server', async () => {
   const asked = await request(
     'remote',

@@ -219,6 +219,7 @@ export const runFlags: readonly Flag[] = [
     },
     {
       name: 'publish',
+      shorthand: 'p',
       kind: 'list',
       value: 'PORT[:SERVER_PORT]',
       description:

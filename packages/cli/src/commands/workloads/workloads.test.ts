@@ -77,7 +77,7 @@ test('the help of run says what it takes, by what it is about', () => {
                                         profile
           --allow-local-port PORT       A TCP port of this machine that the server reaches at its
                                         localhost, for example of a database (can be repeated)
-          --publish PORT[:SERVER_PORT]  A server port that local programs and browsers reach, for
+      -p, --publish PORT[:SERVER_PORT]  A server port that local programs and browsers reach, for
                                         example a browser that returns from a sign-in page (can be
                                         repeated)
           --isolate-network             Enforce the profile's hosts and ports, which is the default.
