@@ -14,7 +14,7 @@ import { readText } from '../../read-text.ts';
 import { parseSecret } from './secret-reference.ts';
 import { localPortsFrom } from '../port.ts';
 import { clientSecretFlags } from '../client-secret.ts';
-import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
+import { readAssignments, readEnvFile, readEnvFolder, readJsonObject, readPairs } from './assignments.ts';
 
 /** A request field and its flags. Absent if none of the flags is given. */
 interface FlagMapping {
@@ -145,6 +145,12 @@ const mappings: readonly FlagMapping[] = [
     }),
     only: 'remote',
   }),
+  {
+    field: 'headers',
+    flags: ['remote-forward-headers', 'remote-forward-headers-secret'],
+    only: 'remote',
+    read: readHeaders,
+  },
 ];
 
 /** The names of all flags that become part of a request. */
@@ -343,6 +349,23 @@ async function readEnvironment(flags: FlagValues): Promise<Record<string, string
     ...(file === undefined ? {} : await readEnvFile(file, '--env-file')),
     ...readAssignments('env', flags.list('env')),
   };
+}
+
+function readHeaders(flags: FlagValues): CreateWorkload['headers'] {
+  const [plainFlag, secretFlag] = ['remote-forward-headers', 'remote-forward-headers-secret'];
+  const header = (name: string, secret: boolean, value: string) => ({
+    name,
+    description: '',
+    required: true,
+    secret,
+    default: value,
+  });
+  return [
+    ...readPairs(plainFlag, flags.list(plainFlag)).map(([name, value]) => header(name, false, value)),
+    ...readPairs(secretFlag, flags.list(secretFlag)).map(([name, secret]) =>
+      header(name, true, `${secret},target=${name}`),
+    ),
+  ];
 }
 
 /** The original's default for recorded data. */

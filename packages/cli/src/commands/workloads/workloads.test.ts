@@ -176,6 +176,11 @@ test('the help of run says what it takes, by what it is about', () => {
                                        The local port for the browser's redirect. 0 selects a free port
                                        (default: 0)
           --remote-auth-timeout TIME   The time limit for the sign-in (default: 5m)
+          --remote-forward-headers HEADER=VALUE
+                                       A header for every request to a remote server (can be repeated)
+          --remote-forward-headers-secret HEADER=SECRET
+                                       A header for every request to a remote server, and the stored
+                                       secret with its value (can be repeated)
 
     Telemetry:
           --otel-endpoint HOST:PORT  The OpenTelemetry collector to send to (OTLP over HTTP)
