@@ -90,6 +90,7 @@ test.each([
     2,
     /client "cursr" not found.*\nHint: did you mean cursor\? The known clients are roo-code, /,
   ],
+  [['register', 'claude'], 2, /Hint: did you mean claude-code or claude-desktop\?/],
   [['remove', 'vim'], 2, /Hint: The known clients are roo-code, /],
   [['register', 'cursor', '--group', 'unheard-of'], 4, /group unheard-of not found/],
   [['setup'], 2, /no terminal available\nHint: use `thv client register CLIENT/],

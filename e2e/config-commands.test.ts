@@ -77,6 +77,7 @@ test.each([
   [['set-ca-cert', '/unheard/of.pem'], /the certificate \/unheard\/of\.pem cannot be read/],
   [['set-ca-cert', process.execPath], /larger than a megabyte/],
   [['set-ca-cert', '/dev/zero'], /the certificate \/dev\/zero is not a file/],
+  [['set-registry', ''], /thv config unset-registry/],
   [['set-registry', '/unheard/of.json'], /cannot use this registry/],
   [['set-registry', 'http://127.0.0.1:1/registry.json'], /cannot use this registry/],
   [['set-registry', 'registry.json', '--allow-private-ip'], /applies only to URLs/],

@@ -250,6 +250,8 @@ describe('a mistake in a flag of thv run', () => {
     'remote-auth-authorize-url': 'none',
     'remote-auth-token-url': 'none',
     'remote-auth-resource': 'soon',
+    'remote-forward-headers': 'none',
+    'remote-forward-headers-secret': 'none',
     'from-config': '/none.json',
   };
   /** Flags whose values are always valid, are read later, or are invalid only because of other flags or the server. */
@@ -283,7 +285,7 @@ describe('a mistake in a flag of thv run', () => {
   });
 
   test.each(Object.entries(mistakes))('names the flag: --%s', async (name, value) => {
-    const source = name.startsWith('remote-auth') ? 'https://mcp.example.com/mcp' : testServer;
+    const source = name.startsWith('remote-') ? 'https://mcp.example.com/mcp' : testServer;
     const words = typeof value === 'string' ? [`--${name}`, value] : value;
 
     const { code, stdout, stderr } = await user.thv(

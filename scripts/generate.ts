@@ -17,10 +17,23 @@ import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/dra
 /** Every generated data file, by its path from the root, with the function that creates its content. */
 const generatedData: Record<string, () => object> = {
   'packages/contract/generated/openapi.json': openApiDocument,
-  'packages/contract/generated/run-config.schema.json': () => z.toJSONSchema(RunConfig, { io: 'input' }),
+  'packages/contract/generated/run-config.schema.json': () =>
+    z.toJSONSchema(RunConfig, { io: 'input', override: keepExamples }),
   'packages/contract/generated/project.schema.json': projectJsonSchema,
   'packages/contract/generated/registry.schema.json': registryJsonSchema,
 };
+
+/** Zod omits the examples of a schema that also reads other forms. */
+function keepExamples({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodType;
+  jsonSchema: z.core.JSONSchema.BaseSchema;
+}) {
+  const { examples } = z.globalRegistry.get(zodSchema) ?? {};
+  if (Array.isArray(examples)) jsonSchema.examples = examples;
+}
 
 /** Every other generated file, by its path from the root. */
 async function generatedTexts(): Promise<Record<string, string>> {

@@ -178,10 +178,7 @@ test('a watcher that never reads costs nothing, and others are told', async () =
 test('an audit configuration that would record nothing useful is refused', async () => {
   await using api = await openTestApi();
   const attempt = (audit_config: object) =>
-    api.client.createWorkload(
-      { body: { image: testServer, cmd_arguments: ['echo'], audit_config } as never },
-      follow,
-    );
+    api.client.createWorkload({ body: { image: testServer, cmd_arguments: ['echo'], audit_config } }, follow);
 
   await expect(attempt({ event_types: ['mcp_tool'] })).rejects.toThrow('unknown audit event type "mcp_tool"');
   await expect(attempt({ exclude_event_types: ['sse_connection'] })).rejects.toThrow('sse_connection');

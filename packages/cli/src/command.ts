@@ -7,6 +7,16 @@ export interface Program {
   groups: readonly CommandGroup[];
   /** Examples for new users. */
   examples?: readonly string[];
+  /** Command lines of other versions. Loaded only for words that are unknown. */
+  others?: () => Promise<OtherVersions>;
+}
+
+/** Commands and flags of other versions, and how to do the same here. */
+export interface OtherVersions {
+  /** Hints by the words of the command. */
+  otherCommands: Readonly<Record<string, string>>;
+  /** Hints by the command and the flag: `run --port`. */
+  otherFlags: Readonly<Record<string, string>>;
 }
 
 /** A word that precedes other commands and does nothing alone: `config`, `config otel`. */
@@ -44,6 +54,8 @@ export interface Command {
   isOther?: (words: readonly string[]) => Promise<boolean>;
   /** A hint for arguments that are too many, if they show what the user wants. */
   excessHint?: (given: readonly string[]) => string | undefined;
+  /** Whether arguments that are too many can be secrets. Errors do not repeat them. */
+  hidesExcess?: boolean;
   /** Loads the implementation, only when the command runs. */
   load: () => Promise<{ run: Run }>;
 }

@@ -15,6 +15,8 @@ export async function withNearestName(thrown: unknown, call: Invocation): Promis
   if (!(thrown instanceof ThvError) || thrown.kind !== 'not-found') return thrown;
   for (const { what, typed } of namesTyped(call)) {
     if (!thrown.message.includes(typed)) continue;
+    const other = await otherMeaning(call.command.path, typed);
+    if (other !== undefined) return new ThvError(thrown.kind, thrown.message, { hint: other, cause: thrown });
     const known = await namesOf(what, AbortSignal.timeout(limitMs)).catch(() => []); // without a suggestion
     const meant = nearest(
       typed,
@@ -24,6 +26,13 @@ export async function withNearestName(thrown: unknown, call: Invocation): Promis
     return new ThvError(thrown.kind, thrown.message, { hint: `did you mean ${meant}?`, cause: thrown });
   }
   return thrown;
+}
+
+/** In another version, the word was a command: `thv upgrade check`. */
+async function otherMeaning(path: string, typed: string): Promise<string | undefined> {
+  const { otherCommands } = await import('./commands/other-versions.ts');
+  const words = `${path} ${typed}`;
+  return Object.hasOwn(otherCommands, words) ? otherCommands[words] : undefined;
 }
 
 function namesTyped({ command, arguments: words, flags }: Invocation): { what: Completion; typed: string }[] {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
 import { invalid } from '@toolhive/contract/failure';
 import { flagsOf, globalFlags, isShown, namesOf } from './command.ts';
-import type { Argument, Command, FlagValues, Program } from './command.ts';
+import type { Argument, Command, FlagValues, OtherVersions, Program } from './command.ts';
 import { readFlags } from './flag-values.ts';
 import type { GivenFlags } from './flag-values.ts';
 
@@ -29,7 +29,7 @@ export async function understand(
   if (command !== undefined && !wantsHelp) return invocationOf(program, command, others);
 
   for (const word of wantsHelp ? others.filter((other) => !other.startsWith('-')) : others) {
-    if (word.startsWith('-')) requireGlobal(word);
+    if (word.startsWith('-')) await requireGlobal(program, word);
     else if (command === undefined) throw await unknownCommand(program, path, word);
   }
   const { helpOf } = await import('./help.ts');
@@ -89,7 +89,7 @@ async function invocationOf(
   command: Command,
   words: readonly string[],
 ): Promise<Invocation> {
-  const { positionals, rest, given } = await split(command, words);
+  const { positionals, rest, given } = await split(program, command, words);
   const { arguments: declared = [] } = command;
   const missing = declared.find(
     ({ required }, index) => required === true && positionals[index] === undefined,
@@ -98,9 +98,11 @@ async function invocationOf(
   const excess = declared.at(-1)?.variadic === true ? undefined : positionals[declared.length];
   if (excess !== undefined) {
     if (positionals.length === 1) throw await unknownCommand(program, command.path, excess);
-    const hint = command.excessHint?.(positionals);
+    const { otherCommands } = await othersOf(program);
+    const hint =
+      hintIn(otherCommands, `${command.path} ${positionals[0]}`) ?? command.excessHint?.(positionals);
     throw invalid(
-      `unexpected argument ${JSON.stringify(excess)}`,
+      command.hidesExcess === true ? 'too many arguments' : `unexpected argument ${JSON.stringify(excess)}`,
       hint === undefined ? hintFor(command) : { hint },
     );
   }
@@ -127,7 +129,7 @@ interface Words {
 }
 
 /** Separates flags, arguments, and the words after `--`. */
-async function split(command: Command, all: readonly string[]): Promise<Words> {
+async function split(program: Program, command: Command, all: readonly string[]): Promise<Words> {
   const flags = flagsOf(command);
   const count = await ownCount(command, all);
   // The words of another program are passed on unread.
@@ -144,7 +146,7 @@ async function split(command: Command, all: readonly string[]): Promise<Words> {
       (isRest ? rest : positionals).push(token.value);
     } else if (token.kind === 'option') {
       const flag = flags.find(({ name }) => name === token.name);
-      if (flag === undefined) throw await unknownFlag(command, token.rawName);
+      if (flag === undefined) throw await unknownFlag(program, command, token.rawName);
       if (flag.kind !== 'boolean' && token.value === undefined) throw invalid(`--${flag.name} needs a value`);
       given.set(flag.name, [...(given.get(flag.name) ?? []), token.value ?? true]);
     }
@@ -168,9 +170,12 @@ function tokensOf(command: Command, words: readonly string[]) {
   }).tokens;
 }
 
-function requireGlobal(word: string): void {
-  if (!isGlobalFlag(word))
-    throw invalid(`unknown flag ${word}`, { hint: 'run thv --help to see all commands' });
+async function requireGlobal(program: Program, word: string): Promise<void> {
+  if (isGlobalFlag(word)) return;
+  const { otherFlags } = await othersOf(program);
+  throw invalid(`unknown flag ${word}`, {
+    hint: hintIn(otherFlags, word) ?? 'run thv --help to see all commands',
+  });
 }
 
 function isGlobalFlag(word: string): boolean {
@@ -178,19 +183,34 @@ function isGlobalFlag(word: string): boolean {
   return globalFlags.some(({ name }) => flag === `--${name}`);
 }
 
-async function unknownFlag(command: Command, typed: string): Promise<Error> {
+async function unknownFlag(program: Program, command: Command, typed: string): Promise<Error> {
+  const { otherFlags } = await othersOf(program);
+  const message = `thv ${command.path} has no flag ${typed}`;
+  const other = hintIn(otherFlags, `${command.path} ${typed}`);
+  if (other !== undefined) return invalid(message, { hint: other });
   const { nearest } = await import('@toolhive/contract/nearest');
   const known = flagsOf(command)
     .filter(isShown)
     .map(({ name }) => `--${name}`);
   const meant = nearest(typed, known);
-  return invalid(
-    `thv ${command.path} has no flag ${typed}`,
-    meant === undefined ? hintFor(command) : { hint: `did you mean ${meant}?` },
-  );
+  return invalid(message, meant === undefined ? hintFor(command) : { hint: `did you mean ${meant}?` });
 }
 
-async function unknownCommand({ commands, groups }: Program, path: string, typed: string): Promise<Error> {
+async function othersOf({ others }: Program): Promise<OtherVersions> {
+  return (await others?.()) ?? { otherCommands: {}, otherFlags: {} };
+}
+
+function hintIn(hints: Readonly<Record<string, string>>, words: string): string | undefined {
+  return Object.hasOwn(hints, words) ? hints[words] : undefined;
+}
+
+async function unknownCommand(program: Program, path: string, typed: string): Promise<Error> {
+  const { commands, groups } = program;
+  const before = path === '' ? 'thv' : `thv ${path}`;
+  const message = `${before} has no command ${JSON.stringify(typed)}`;
+  const { otherCommands } = await othersOf(program);
+  const other = hintIn(otherCommands, `${path} ${typed}`.trim());
+  if (other !== undefined) return invalid(message, { hint: other });
   const { nearest } = await import('@toolhive/contract/nearest');
   const known = [
     ...commands.flatMap((command) =>
@@ -199,8 +219,7 @@ async function unknownCommand({ commands, groups }: Program, path: string, typed
     ...groups.flatMap((group) => (parentOf(group.path) === path ? group.path.slice(path.length).trim() : [])),
   ];
   const meant = nearest(typed, known);
-  const before = path === '' ? 'thv' : `thv ${path}`;
-  return invalid(`${before} has no command ${JSON.stringify(typed)}`, {
+  return invalid(message, {
     hint: meant === undefined ? `run ${before} --help to see the commands` : `did you mean ${meant}?`,
   });
 }

@@ -14,10 +14,15 @@ export function refuseMcpRegistryName({ servers, remote_servers }: Registry, wor
     [...Object.entries(servers), ...Object.entries(remote_servers)].find(
       ([, { custom_metadata: custom }]) => custom?.['registry_name'] === word,
     ) ?? [];
+  const short = word.slice(word.indexOf('/') + 1);
+  const isKnown = Object.hasOwn(servers, short) || Object.hasOwn(remote_servers, short);
+  const others =
+    'this is a name in the MCP registry: run the package or image of the server, or use that registry with thv config set-registry https://registry.modelcontextprotocol.io';
+  // The names of later registries of the original. Another account can have a server with the same short name.
+  const hint = isKnown
+    ? `if you mean the entry ${short} of this registry, run thv run ${short}. Otherwise, ${others}`
+    : others;
   throw notFound(`the registry has no server ${word}`, {
-    hint:
-      key === undefined
-        ? 'this is a name in the MCP registry: run the package or image of the server, or use that registry with thv config set-registry https://registry.modelcontextprotocol.io'
-        : `its name in this registry is ${key}`,
+    hint: key === undefined ? hint : `its name in this registry is ${key}`,
   });
 }

@@ -76,9 +76,9 @@ describe('a source', () => {
     const { registry: itself } = readRegistry({
       servers: [{ name, packages: [{ registryType: 'npm', identifier: 'weather', version: '1.0.0' }] }],
     });
-    const refused = (from: Registry): unknown => {
+    const refused = (from: Registry, word = name): unknown => {
       try {
-        return resolveSource(from, name, { runs: 'images' });
+        return resolveSource(from, word, { runs: 'images' });
       } catch (error) {
         return error;
       }
@@ -87,6 +87,9 @@ describe('a source', () => {
     expect(refused(registry)).toMatchObject({
       kind: 'not-found',
       hint: expect.stringContaining('thv config set-registry'),
+    });
+    expect(refused(registry, 'io.github.example/github')).toMatchObject({
+      hint: expect.stringContaining('if you mean the entry github of this registry, run thv run github'),
     });
     expect(refused(itself)).toMatchObject({
       kind: 'not-found',

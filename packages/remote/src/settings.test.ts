@@ -12,6 +12,14 @@ describe('the settings of signing in', () => {
     });
   });
 
+  test.each([{ bearer_token: 'notes-token,target=bearer_token' }, { bearer_token_file: '/home/ada/token' }])(
+    'refuse a token of later versions, instead of calling the server without it: %j',
+    (config) => {
+      expect(() => readSettings(config)).toThrow('is not supported');
+      expect(() => readSettings({ bearer_token: '', bearer_token_file: null })).not.toThrow();
+    },
+  );
+
   test('are read as the original writes them', () => {
     const settings = readSettings({
       issuer: 'https://issuer.example/a',

@@ -55,6 +55,12 @@ export function readSettings(config: RemoteAuthConfig): AuthSettings {
       },
     );
   }
+  const token = ['bearer_token', 'bearer_token_file'].find((name) => config[name]);
+  if (token !== undefined) {
+    throw invalidField(`/oauth_config/${token}`, `${token} is not supported`, {
+      hint: 'store Bearer and the token as a secret, and send the secret as a header: --remote-forward-headers-secret Authorization=NAME',
+    });
+  }
   const clientSecret = config.client_secret ? parseReference(config.client_secret).name : undefined;
   if (clientSecret !== undefined && !config.client_id) {
     throw invalidField('/oauth_config', 'an OAuth client secret requires a client_id');

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunConfig, runConfigVersion } from '@toolhive/contract/run-config';
+import { withForwardedHeaders } from '@toolhive/contract/header-forward';
 import { messageOf } from '@toolhive/contract/failure';
 import { parseJson } from '@toolhive/contract/json-text';
 import { WorkloadName } from '@toolhive/contract/names';
@@ -141,7 +142,7 @@ function parseRunConfig(name: string, text: string): LoadedRunConfig {
   if (parsed.data.name !== name)
     throw new Error(`the file is named ${name}, but its workload ${parsed.data.name}`);
   const id = WorkloadId.safeParse(parsed.data[idKey]).data;
-  return { runConfig: withoutId(parsed.data), ...(id === undefined ? {} : { id }) };
+  return { runConfig: withForwardedHeaders(withoutId(parsed.data)), ...(id === undefined ? {} : { id }) };
 }
 
 /** A copied file contains the ID of another workload. An ID in several files belongs to none of them. */

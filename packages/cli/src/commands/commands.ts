@@ -14,7 +14,7 @@ import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
 import { serviceCommands } from './service/service.ts';
 import { systemCommands } from './system/system.ts';
-import { examples, groups } from './topics.ts';
+import { examples, groups, others } from './topics.ts';
 import { toolCommands } from './tools/tools.ts';
 import { trafficCommands } from './traffic/traffic.ts';
 import { updateCommands } from './updates/updates.ts';
@@ -47,4 +47,5 @@ export const program: Program = {
   commands,
   groups,
   examples,
+  others,
 };

@@ -1,4 +1,4 @@
-import type { Command, CommandGroup, Program } from '../command.ts';
+import type { Command, CommandGroup, OtherVersions, Program } from '../command.ts';
 
 /** Commands that are declared together. */
 interface Topic {
@@ -30,6 +30,8 @@ export const examples: readonly string[] = [
   'thv list',
   'thv doctor',
 ];
+
+export const others = (): Promise<OtherVersions> => import('./other-versions.ts');
 
 export const topics: readonly Topic[] = [
   {
@@ -89,5 +91,5 @@ export async function programFor(words: readonly string[]): Promise<Program> {
   const needed = topics.filter((topic) => topic.words.includes(first));
   if (needed.length === 0) return (await import('./commands.ts')).program;
   const commands = await Promise.all(needed.map(({ load }) => load()));
-  return { commands: commands.flat(), groups, examples };
+  return { commands: commands.flat(), groups, examples, others };
 }

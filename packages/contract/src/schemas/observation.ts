@@ -7,8 +7,8 @@ const flag = z.boolean().optional();
 /** The largest body that an audit record can contain. */
 const maxAuditedBytes = 256 * 1024;
 
-/** The audit settings. Unknown keys of other versions are preserved, here and below. */
-export const AuditConfig = z.looseObject({
+/** Unknown keys of other versions are preserved, here and below. */
+const ownAuditConfig = z.looseObject({
   component: text.meta({
     description: 'The component in the records. By default, the workload name.',
   }),
@@ -25,7 +25,19 @@ export const AuditConfig = z.looseObject({
     description: 'The absolute path of a file for the records. By default, the audit log of ToolHive.',
   }),
 });
+
+/** The audit settings. Later versions of the original write their names as `logFile` instead of `log_file`. */
+export const AuditConfig = z.preprocess(withOwnNames, ownAuditConfig);
 export type AuditConfig = z.infer<typeof AuditConfig>;
+
+function withOwnNames(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const renamed = Object.entries(value).map(([name, member]): [string, unknown] => {
+    const own = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return [Object.hasOwn(ownAuditConfig.shape, own) && !Object.hasOwn(value, own) ? own : name, member];
+  });
+  return Object.fromEntries(renamed);
+}
 
 /** The telemetry settings. */
 export const TelemetryConfig = z.looseObject({
@@ -39,7 +51,14 @@ export const TelemetryConfig = z.looseObject({
   insecure: flag.meta({ description: 'Send telemetry over plain http.' }),
   tracingEnabled: flag.meta({ description: 'Send traces.' }),
   metricsEnabled: flag.meta({ description: 'Send metrics.' }),
-  samplingRate: z.number().min(0).max(1).optional().meta({ description: 'The share of traces to send.' }),
+  // Later versions of the original write a text.
+  samplingRate: z
+    .preprocess(
+      (value) => (typeof value === 'string' && /^\d(?:\.\d{1,20})?$/.test(value) ? Number(value) : value),
+      z.number().min(0).max(1).optional(),
+    )
+    .optional()
+    .meta({ description: 'The share of traces to send.' }),
   enablePrometheusMetricsPath: flag.meta({ description: 'Provide metrics for Prometheus at /metrics.' }),
   environmentVariables: texts.meta({ description: 'Daemon environment variables to add to traces.' }),
   customAttributes: z

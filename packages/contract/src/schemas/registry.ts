@@ -149,7 +149,10 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     object({
       name: z
         .string()
-        .regex(isStrict ? /^[A-Za-z0-9][A-Za-z0-9-]*$/ : /^[\w!#$%&'*+.^`|~-]+$/)
+        .regex(
+          isStrict ? /^[A-Za-z0-9][A-Za-z0-9-]*$/ : /^[\w!#$%&'*+.^`|~-]+$/,
+          'is not the name of a header',
+        )
         .describe('The name of the header.'),
       description: orElse(text({ min: 5, max: 200 }), '').describe(
         'The purpose of the header, in one sentence.',

@@ -12,6 +12,7 @@ import {
   sessionKinds,
   WebOrigins,
 } from './names.ts';
+import { HeaderForward } from './header-forward.ts';
 import { LearnedMode, LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { PrereleaseMode } from './prerelease.ts';
@@ -231,6 +232,7 @@ export const RunConfig = z
       description: 'The web pages that can use the workload from a browser (CORS), by their origins.',
     }),
     trust_proxy_headers: flag('Trust the X-Forwarded headers of a reverse proxy.'),
+    header_forward: HeaderForward.nullish(),
     thv_ca_bundle: text('A file with CA certificates to trust for the OpenID provider.'),
     jwks_auth_token_file: text('A file with the bearer token for the signing keys.'),
     k8s_pod_template_patch: text('A patch for the pod template in Kubernetes.'),

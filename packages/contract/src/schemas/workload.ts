@@ -11,6 +11,7 @@ import {
   sessionKinds,
   WebOrigins,
 } from './names.ts';
+import { HeaderForward } from './header-forward.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { PrereleaseMode } from './prerelease.ts';
@@ -108,6 +109,10 @@ const RemoteOAuth = z
     token_url: z.string().optional(),
     client_id: z.string().optional(),
     client_secret: SecretReference.nullish(),
+    bearer_token: SecretReference.nullish().meta({
+      description:
+        'Refused. Later versions of the original send a token without signing in. Use a secret header instead.',
+    }),
     scopes: z.array(z.string()).nullish(),
     use_pkce: z.boolean().optional(),
     skip_browser: z.boolean().optional(),
@@ -195,6 +200,9 @@ export const CreateWorkload = z
           'ghcr.io/example/server:1.2.0',
         ],
       }),
+    server: z.string().max(4096).optional().meta({
+      description: 'The name of a registry entry, as clients for later versions of the original send it.',
+    }),
     registry_group: GroupName.optional().meta({
       description: 'The registry group that contains the entry. Groups have separate entries.',
     }),
@@ -366,6 +374,7 @@ export const CreateWorkload = z
     token_exchange: TokenExchange.nullish(),
     oauth_config: RemoteOAuth.nullish(),
     headers: z.array(RegistryHeader).nullish(),
+    header_forward: HeaderForward.nullish(),
   })
   .meta({
     id: 'CreateWorkload',

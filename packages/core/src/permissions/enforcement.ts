@@ -8,8 +8,11 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 /** The addresses on which a server with its own network can be reached. */
 const ownHosts = ['', '0.0.0.0', '::'];
 
-/** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */
-const harmlessMiddleware = ['mcp-parser'];
+/**
+ * Middleware that run configs of the original name, and that does nothing here that is not done anyway. Without telemetry_config,
+ * nothing is sent.
+ */
+const harmlessMiddleware = ['mcp-parser', 'recovery', 'telemetry', 'usagemetrics'];
 
 /** Middleware that repeats the run config's tool settings, which are applied from there. */
 const toolMiddleware = ['tool-filter', 'tool-call-filter'];
@@ -74,9 +77,25 @@ function repeatsAccess(
         repeats(parameters?.['config_path'], runConfig.authz_config_path) &&
         repeats(parameters?.['config_data'], runConfig.authz_config)
       );
+    case 'audit':
+      return (
+        repeats(parameters?.['config_path'], runConfig.audit_config_path) &&
+        ((parameters?.['config_data'] ?? null) === null || (runConfig.audit_config ?? null) !== null)
+      );
+    case 'header-forward':
+      return repeatsHeaders(runConfig, parameters);
     default:
       return false;
   }
+}
+
+/** The headers that a later version of the original writes in two places. */
+function repeatsHeaders(
+  { remote_auth_config: auth }: RunConfig,
+  parameters: Record<string, unknown> | null | undefined,
+): boolean {
+  const known = new Set(auth?.headers?.map(({ name }) => name.toLowerCase()));
+  return Object.keys(parameters?.['add_headers'] ?? {}).every((name) => known.has(name.toLowerCase()));
 }
 
 function refusal(what: string, field: string): Error {

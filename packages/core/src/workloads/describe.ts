@@ -157,7 +157,7 @@ function remotePartsOf({
   remote_url: url,
   remote_auth_config: auth,
 }: RunConfig): Pick<WorkloadDetails, 'url' | 'oauth_config' | 'headers'> {
-  const { headers, client_secret: secret, timeout, ...oauth } = auth ?? {};
+  const { headers, client_secret: secret, bearer_token: _refused, timeout, ...oauth } = auth ?? {};
   return {
     url,
     oauth_config: {

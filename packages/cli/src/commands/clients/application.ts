@@ -9,7 +9,8 @@ import { nearest } from '@toolhive/contract/nearest';
 export function applicationOf(typed: string | undefined): ClientName {
   const parsed = ClientName.safeParse(typed);
   if (parsed.success) return parsed.data;
-  const meant = nearest(typed ?? '', ClientName.options);
+  const family = ClientName.options.filter((name) => name.startsWith(`${typed}-`)); // claude
+  const meant = family.length > 0 ? family.join(' or ') : nearest(typed ?? '', ClientName.options);
   throw invalid(`client ${JSON.stringify(typed)} not found`, {
     hint: `${meant === undefined ? '' : `did you mean ${meant}? `}The known clients are ${ClientName.options.join(', ')}`,
   });

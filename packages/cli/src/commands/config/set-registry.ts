@@ -11,6 +11,11 @@ export async function run({
   client,
   signal,
 }: CommandCall): Promise<void> {
+  if (place === '') {
+    throw invalid('URL-OR-PATH is empty', {
+      hint: 'run thv config unset-registry to use the built-in registry',
+    });
+  }
   const isUrl = /^https?:\/\//i.test(place);
   if (!isUrl && flags.has('allow-private-ip')) {
     throw invalid('--allow-private-ip applies only to URLs', { hint: 'omit it' });

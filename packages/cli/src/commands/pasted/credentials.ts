@@ -51,23 +51,18 @@ export function credentialWarning(request: CreateWorkload & { name: string }): s
     // The values are omitted, because a terminal or a log keeps its output.
     commandText(withReferences(request)),
   ];
-  // No flag sets a header.
-  const others = credentials.some(({ isHeader }) => isHeader) ? '' : `, or run: ${commands.join(' && ')}`;
-  return `the run config contains the values of ${names}. To store them as secrets, remove ${request.name} and repeat the command with --store-secrets${others}`;
+  return `the run config contains the values of ${names}. To store them as secrets, remove ${request.name} and repeat the command with --store-secrets, or run: ${commands.join(' && ')}`;
 }
 
 interface Credential {
   name: string;
   value: string;
-  isHeader: boolean;
 }
 
 function credentialsIn({ env_vars: variables, headers }: CreateWorkload): Credential[] {
   return [
-    ...Object.entries(variables ?? {}).map(([name, value]) => ({ name, value, isHeader: false })),
-    ...(headers ?? []).flatMap(({ name, secret, default: value = '' }) =>
-      secret ? [] : [{ name, value, isHeader: true }],
-    ),
+    ...Object.entries(variables ?? {}).map(([name, value]) => ({ name, value })),
+    ...(headers ?? []).flatMap(({ name, secret, default: value = '' }) => (secret ? [] : [{ name, value }])),
   ].filter(({ name, value }) => isCredential(name, value));
 }
 

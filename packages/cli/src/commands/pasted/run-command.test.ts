@@ -29,3 +29,18 @@ test('the command signs in as its request does', () => {
     ].join(' '),
   );
 });
+
+test('the command sends the headers of its request, and names secrets instead of their values', () => {
+  const header = (name: string, value: string, secret = false) => ({
+    name,
+    description: '',
+    required: true,
+    secret,
+    default: value,
+  });
+  const headers = [header('X-Team', 'red'), header('Authorization', 'wiki-token,target=Authorization', true)];
+
+  expect(commandText({ url: 'https://example.com/mcp', headers })).toBe(
+    'thv run --remote-forward-headers X-Team=red --remote-forward-headers-secret Authorization=wiki-token https://example.com/mcp',
+  );
+});

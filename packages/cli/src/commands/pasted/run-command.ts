@@ -1,6 +1,6 @@
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
-/** The `thv run` command line of a request, for a shell. Header values are left out: no flag sets them. */
+/** The `thv run` command line of a request, for a shell. */
 export function commandText(request: CreateWorkload): string {
   const { name, group, image, url, transport, proxy_port, target_port, network_mode, oauth_config } = request;
   const flags: [flag: string, value: string | number | undefined][] = [
@@ -20,6 +20,11 @@ export function commandText(request: CreateWorkload): string {
     ['--exclude-newer', request.python_exclude_newer],
     ['--prerelease', request.python_prerelease],
     ...(request.tools ?? []).map((tool) => flag('--tools', tool)),
+    ...(request.headers ?? []).flatMap(({ name, secret, default: value = '' }) => {
+      const [, stored] = (secret && /^([^,]+),target=/.exec(value)) || [];
+      if (stored !== undefined) return [flag('--remote-forward-headers-secret', `${name}=${stored}`)];
+      return secret || value === '' ? [] : [flag('--remote-forward-headers', `${name}=${value}`)];
+    }),
     ['--remote-auth-client-id', oauth_config?.client_id],
     ['--remote-auth-authorize-url', oauth_config?.authorize_url],
     ['--remote-auth-token-url', oauth_config?.token_url],

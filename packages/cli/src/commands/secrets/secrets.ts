@@ -59,6 +59,8 @@ export const secretCommands: readonly Command[] = [
     description:
       'Asks for the value without showing it, or reads it from standard input and removes one newline at the end. Replaces an existing secret with the same name.',
     arguments: [secret],
+    hidesExcess: true,
+    excessHint: () => 'omit the value, which other users can see in command lines. thv asks for the value',
     examples: ['thv secret set github-token', 'thv secret set github-token < token-file'],
     load: () => import('./set.ts'),
   },

@@ -163,6 +163,9 @@ export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): Create
   const labels = { ...pasted.labels, ...flags.labels };
   const volumes = [...(pasted.volumes ?? []), ...(flags.volumes ?? [])];
   const python_with = [...(pasted.python_with ?? []), ...(flags.python_with ?? [])];
+  const own = new Set(flags.headers?.map(({ name }) => name.toLowerCase()));
+  const others = (pasted.headers ?? []).filter(({ name }) => !own.has(name.toLowerCase()));
+  const headers = [...others, ...(flags.headers ?? [])];
   return {
     ...pasted,
     ...flags,
@@ -170,6 +173,7 @@ export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): Create
     env_vars: Object.keys(env_vars).length > 0 ? env_vars : undefined,
     labels: Object.keys(labels).length > 0 ? labels : undefined,
     volumes: volumes.length > 0 ? volumes : undefined,
+    headers: headers.length > 0 ? headers : undefined,
   };
 }
 

@@ -68,7 +68,6 @@ export async function run(call: CommandCall): Promise<void> {
       out.note(`${entryName}: ${note}`);
     if (isDry) {
       const command = commandText(withReferences(request));
-      if (request.headers?.length) out.note(`${entryName}: only thv import sets its headers`);
       return { value: { command }, shown: command };
     }
     const { name } = await daemon.createWorkload(

@@ -102,6 +102,49 @@ test('a local server', async () => {
   });
 });
 
+test('the headers of a remote server, with and without a secret', async () => {
+  const asked = await request(
+    'remote',
+    ['--remote-forward-headers', 'X-Tenant-ID=a=b'],
+    ['--remote-forward-headers-secret', 'Authorization=JINA_AUTHORIZATION'],
+  );
+
+  expect(CreateWorkload.parse(asked).headers).toEqual([
+    { name: 'X-Tenant-ID', description: '', required: true, secret: false, default: 'a=b' },
+    {
+      name: 'Authorization',
+      description: '',
+      required: true,
+      secret: true,
+      default: 'JINA_AUTHORIZATION,target=Authorization',
+    },
+  ]);
+  await expect(request('local', ['--remote-forward-headers', 'a=b'])).rejects.toThrow(
+    '--remote-forward-headers is not supported for a local server',
+  );
+  const unreadable = await request('remote', ['--remote-forward-headers', 'bad name=b']);
+  expect(() => CreateWorkload.parse(unreadable)).toThrow('is not the name of a header');
+});
+
+test('ports in the form of the original', async () => {
+  const asked = await request('local', ['-p', '9876:9876']);
+
+  expect(CreateWorkload.parse(asked)).toEqual({ publish: ['9876:9876'], accepted_risks: ['publish-ports'] });
+});
+
+test('an audit configuration with the names of later versions', async () => {
+  const path = join(folder, 'audit.json');
+  await writeFile(path, '{"logFile":"audit.log","eventTypes":["mcp_tool_call"],"includeRequestData":true}');
+
+  const asked = await request('local', ['--audit-config', path]);
+
+  expect(CreateWorkload.parse(asked).audit_config).toEqual({
+    log_file: join(process.cwd(), 'audit.log'),
+    event_types: ['mcp_tool_call'],
+    include_request_data: true,
+  });
+});
+
 test('a remote server', async () => {
   const asked = await request(
     'remote',

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { InputProblem } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
+import { AuditConfig } from '@toolhive/contract/observation';
 import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { ResourceName } from '@toolhive/contract/resources';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
@@ -13,7 +14,7 @@ import { readText } from '../../read-text.ts';
 import { parseSecret } from './secret-reference.ts';
 import { localPortsFrom } from '../port.ts';
 import { clientSecretFlags } from '../client-secret.ts';
-import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
+import { readAssignments, readEnvFile, readEnvFolder, readJsonObject, readPairs } from './assignments.ts';
 
 /** A request field and its flags. Absent if none of the flags is given. */
 interface FlagMapping {
@@ -144,6 +145,12 @@ const mappings: readonly FlagMapping[] = [
     }),
     only: 'remote',
   }),
+  {
+    field: 'headers',
+    flags: ['remote-forward-headers', 'remote-forward-headers-secret'],
+    only: 'remote',
+    read: readHeaders,
+  },
 ];
 
 /** The names of all flags that become part of a request. */
@@ -344,14 +351,32 @@ async function readEnvironment(flags: FlagValues): Promise<Record<string, string
   };
 }
 
+function readHeaders(flags: FlagValues): CreateWorkload['headers'] {
+  const [plainFlag, secretFlag] = ['remote-forward-headers', 'remote-forward-headers-secret'];
+  const header = (name: string, secret: boolean, value: string) => ({
+    name,
+    description: '',
+    required: true,
+    secret,
+    default: value,
+  });
+  return [
+    ...readPairs(plainFlag, flags.list(plainFlag)).map(([name, value]) => header(name, false, value)),
+    ...readPairs(secretFlag, flags.list(secretFlag)).map(([name, secret]) =>
+      header(name, true, `${secret},target=${name}`),
+    ),
+  ];
+}
+
 /** The original's default for recorded data. */
 const auditedBytes = 1024;
 
 async function readAudit(flags: FlagValues): Promise<unknown> {
   const file = flags.text('audit-config');
   if (file !== undefined) {
-    const config = await readJsonObject(file, '--audit-config');
-    const { log_file: log } = config;
+    const given = await readJsonObject(file, '--audit-config');
+    const { success, data: config = given } = AuditConfig.safeParse(given); // the daemon reports errors in the file
+    const { log_file: log } = success ? config : {};
     return typeof log === 'string' && log !== '' ? { ...config, log_file: resolve(log) } : config;
   }
   return flags.has('enable-audit') ? { max_data_size: auditedBytes } : undefined;
@@ -379,7 +404,7 @@ export async function readProfile(nameOrPath: string): Promise<unknown> {
   if (unknown === undefined) return profile;
   // A misspelled key grants nothing, which users should know.
   throw invalid(`invalid ${flag}: ${nameOrPath} has the unknown key ${unknown}`, {
-    hint: 'check the spelling. Run thv export to see the profile as ToolHive reads it',
+    hint: 'check the spelling, or remove a key of another version. Run thv export to see the profile as ToolHive reads it',
   });
 }
 

@@ -35,6 +35,18 @@ describe('a header that a remote server needs, without a terminal', () => {
     ]);
   });
 
+  test('comes from the request, beside the other headers of the entry', async () => {
+    const preset = { ...header, name: 'X-Version', required: false, default: '2' };
+    const given = { name: 'x-team', description: '', required: true, secret: false, default: 'red' };
+    const request = await withNeeds(
+      { headers: [given] },
+      { name: 'wiki', isRemote: true, needs: [header, preset] },
+      asking(),
+    );
+
+    expect(request.headers).toEqual([given, expect.objectContaining({ name: 'X-Version', default: '2' })]);
+  });
+
   test('is missed with a hint that works', async () => {
     const completed = withNeeds({}, { name: 'wiki', isRemote: true, needs: [header] }, asking());
 

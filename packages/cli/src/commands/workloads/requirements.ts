@@ -24,7 +24,8 @@ export async function withNeeds(
   asking: Asking,
 ): Promise<CreateWorkload> {
   const missing = needs.filter((need) => isMissing(need, request));
-  if (missing.length === 0) return request;
+  // The daemon takes the headers of a registry entry only if the request has none.
+  if (missing.length === 0 && !request.headers?.length) return request;
   const stored = missing.some(canBeStored) ? await storedNames(asking) : new Set<string>();
   const answers = new Map<Need, Answer>();
   for (const need of missing) {
@@ -47,7 +48,7 @@ export async function withNeeds(
 /** A literal value, or the name of the secret that contains it. */
 type Answer = { value: string } | { secret: string };
 
-/** No flag sets a header value, so headers can be stored even if they are not secret. Servers get no secrets as arguments. */
+/** Headers can be stored even if they are not secret. Servers get no secrets as arguments. */
 function canBeStored({ kind, secret }: Need): boolean {
   return kind !== 'placeholder' && (secret || kind === 'header');
 }
@@ -56,9 +57,14 @@ function isMissing(need: Need, request: CreateWorkload): boolean {
   const { kind, name, token, required, isOffered = false, default: preset } = need;
   if ((!required && !isOffered) || (preset !== undefined && preset !== '')) return false;
   if (kind === 'placeholder' && token === undefined) return !request.url_variables?.[name];
+  if (kind === 'header') return !hasHeader(request, name);
   if (kind !== 'variable') return true;
   const isSecret = request.secrets?.some(({ target }) => target === name) === true;
   return !isSecret && !request.env_vars?.[name];
+}
+
+function hasHeader({ headers }: CreateWorkload, name: string): boolean {
+  return headers?.some((own) => own.default && own.name.toLowerCase() === name.toLowerCase()) === true;
 }
 
 /** None where secrets are not set up, or cannot be listed. */
@@ -153,6 +159,7 @@ function completed(
     const { kind, token: _token, template: _template, isOffered, ...header } = need;
     const answer = answers.get(need);
     if (kind !== 'header' || (answer === undefined && isOffered === true)) return [];
+    if (hasHeader(request, header.name)) return [];
     if (answer === undefined) return [header];
     return 'value' in answer
       ? [{ ...header, default: answer.value }]

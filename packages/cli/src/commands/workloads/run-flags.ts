@@ -219,6 +219,7 @@ export const runFlags: readonly Flag[] = [
     },
     {
       name: 'publish',
+      shorthand: 'p',
       kind: 'list',
       value: 'PORT[:SERVER_PORT]',
       description:
@@ -377,6 +378,20 @@ export const runFlags: readonly Flag[] = [
   ]),
   ...tokenExchangeFlags,
   ...remoteAuthFlags,
+  ...inSection('Remote authentication', [
+    {
+      name: 'remote-forward-headers',
+      kind: 'list',
+      value: 'HEADER=VALUE',
+      description: 'A header for every request to a remote server',
+    },
+    {
+      name: 'remote-forward-headers-secret',
+      kind: 'list',
+      value: 'HEADER=SECRET',
+      description: 'A header for every request to a remote server, and the stored secret with its value',
+    },
+  ]),
   ...inSection('Telemetry', [
     {
       name: 'otel-endpoint',

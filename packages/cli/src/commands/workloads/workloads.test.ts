@@ -77,7 +77,7 @@ test('the help of run says what it takes, by what it is about', () => {
                                         profile
           --allow-local-port PORT       A TCP port of this machine that the server reaches at its
                                         localhost, for example of a database (can be repeated)
-          --publish PORT[:SERVER_PORT]  A server port that local programs and browsers reach, for
+      -p, --publish PORT[:SERVER_PORT]  A server port that local programs and browsers reach, for
                                         example a browser that returns from a sign-in page (can be
                                         repeated)
           --isolate-network             Enforce the profile's hosts and ports, which is the default.
@@ -176,6 +176,11 @@ test('the help of run says what it takes, by what it is about', () => {
                                        The local port for the browser's redirect. 0 selects a free port
                                        (default: 0)
           --remote-auth-timeout TIME   The time limit for the sign-in (default: 5m)
+          --remote-forward-headers HEADER=VALUE
+                                       A header for every request to a remote server (can be repeated)
+          --remote-forward-headers-secret HEADER=SECRET
+                                       A header for every request to a remote server, and the stored
+                                       secret with its value (can be repeated)
 
     Telemetry:
           --otel-endpoint HOST:PORT  The OpenTelemetry collector to send to (OTLP over HTTP)

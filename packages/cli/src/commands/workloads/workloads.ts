@@ -181,6 +181,8 @@ export const workloadCommands: readonly Command[] = [
     arguments: [
       { name: 'protocol', description: 'The package: npx://NAME, uvx://NAME or go://MODULE', required: true },
     ],
+    excessHint: () =>
+      'omit the server arguments, and pass them when you run the image: thv run IMAGE -- ARGUMENTS',
     flags: [
       {
         name: 'tag',

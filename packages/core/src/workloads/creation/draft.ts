@@ -1,3 +1,4 @@
+import { withForwardedHeaders } from '@toolhive/contract/header-forward';
 import { BuiltInServerName, defaultGroup } from '@toolhive/contract/names';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
@@ -81,7 +82,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
       registryGroup: undefined,
       caCertificate: undefined,
       imageVerification: request.image_verification ?? 'warn',
-      settings: { kind: 'complete', settings: request },
+      settings: { kind: 'complete', settings: withForwardedHeaders(request) },
     };
   }
   requireOwnHost(request);
@@ -92,6 +93,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     hasAutomaticPort: false,
     urlVariables: request.url_variables ?? {},
     remoteUrl: request.url || undefined,
+    image: common.image ?? (request.server || undefined),
     builtIn: BuiltInServerName.safeParse(request.image).data,
     registryGroup: request.registry_group,
     caCertificate: request.ca_certificate || undefined,

@@ -15,3 +15,18 @@ test.for([
 
   expect(found).toBe(wanted);
 });
+
+test('the headers of clients for later versions are sent, too', () => {
+  const source = { kind: 'remote', url: new URL('https://mcp.example.com/mcp'), defaultName: 'a' } as const;
+  const header_forward = {
+    add_plaintext_headers: { 'X-Tenant-ID': 'red' },
+    add_headers_from_secret: { Authorization: 'token' },
+  };
+
+  const { remote_auth_config: auth } = remoteSettings({ url: source.url.href, header_forward }, source);
+
+  expect(auth?.headers).toEqual([
+    expect.objectContaining({ name: 'X-Tenant-ID', secret: false, default: 'red' }),
+    expect.objectContaining({ name: 'Authorization', secret: true, default: 'token,target=Authorization' }),
+  ]);
+});

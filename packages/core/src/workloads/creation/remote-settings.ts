@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { forwardedHeaders } from '@toolhive/contract/header-forward';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -15,12 +16,13 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   const transport = (request.transport || entry?.transport || usual).toLowerCase();
   const oauth = { ...entry?.oauth_config, ...withoutEmpty(request.oauth_config ?? {}) };
   const secret = request.oauth_config?.client_secret;
+  const headers = [...(request.headers ?? []), ...forwardedHeaders(request.header_forward)];
   const auth = {
     ...oauth,
     // Without a resource, a token is good for other servers too, so an entry cannot choose that.
     resource: request.oauth_config?.resource || undefined,
     ...(secret ? { client_secret: formatReference(secret) } : { client_secret: undefined }),
-    headers: request.headers?.length ? request.headers : (entry?.headers ?? []).map(withoutSecret),
+    headers: headers.length > 0 ? headers : (entry?.headers ?? []).map(withoutSecret),
   };
   return {
     remote_url: url.href,

@@ -1,3 +1,4 @@
+import { withForwardedHeaders } from '@toolhive/contract/header-forward';
 import { laterAccessFields } from '@toolhive/contract/run-config';
 import { describe, expect, test } from 'vitest';
 import { RegistryRemoteServer } from '@toolhive/contract/registry';
@@ -136,6 +137,44 @@ test.each(laterAccessFields)('the access setting %s of later versions may only b
   expect(() => refuseUnenforced({ ...build(needed), [name]: { perUser: { maxTokens: 1 } } })).toThrow(
     `so ${name} is not supported`,
   );
+});
+
+test('middleware that repeats the audit and telemetry settings of a run config is accepted', () => {
+  const middleware_configs = [
+    { type: 'auth', parameters: { oidc_config: null } },
+    {
+      type: 'telemetry',
+      parameters: { config: { samplingRate: '0.1' }, server_name: 'a', transport: 'stdio' },
+    },
+    {
+      type: 'audit',
+      parameters: { config_data: { maxDataSize: 1024 }, component: 'a', transport_type: 'stdio' },
+    },
+    { type: 'usagemetrics', parameters: {} },
+    { type: 'recovery', parameters: null },
+  ];
+  const runConfig = { ...build(needed), middleware_configs };
+
+  expect(() => refuseUnenforced({ ...runConfig, audit_config: {} })).not.toThrow();
+  expect(() => refuseUnenforced(runConfig)).toThrow('the middleware "audit" of run configs');
+});
+
+test('headers of a later run config are in one place, and its middleware adds no others', () => {
+  const header_forward = { add_headers_from_secret: { 'X-Key': 'wiki-key,target=X-Key' } };
+  const settings = { ...build(needed), remote_url: 'https://mcp.example.com/mcp', header_forward };
+  const { remote_auth_config, ...others } = withForwardedHeaders(settings);
+  const forwarding = (name: string) => ({
+    ...others,
+    remote_auth_config,
+    middleware_configs: [{ type: 'header-forward', parameters: { add_headers: { [name]: 'x' } } }],
+  });
+
+  expect(remote_auth_config?.headers).toEqual([
+    expect.objectContaining({ name: 'X-Key', secret: true, default: 'wiki-key,target=X-Key' }),
+  ]);
+  expect(others.header_forward).toBeUndefined();
+  expect(() => refuseUnenforced(forwarding('x-key'))).not.toThrow();
+  expect(() => refuseUnenforced(forwarding('x-other'))).toThrow('the middleware "header-forward"');
 });
 
 test('a patch for pods is kept for Kubernetes, and must be an object', () => {
