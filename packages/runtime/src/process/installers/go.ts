@@ -17,7 +17,7 @@ import { field, readPackageFile, readPackageJson, requireProgramFile } from './p
 import { netrcFor, originsIn } from './registries.ts';
 import { type InstallContext, type ToolResult, distrustIn, requireProgram, runTool } from './tool.ts';
 
-/** Nobody debugs an isolated program. Without this information, a build needs a fifth less processor time and a third less disk space. */
+/** An isolated program is not debugged. Without this information, a build needs a fifth less processor time and a third less disk space. */
 const withoutDebugging = '-gcflags=all=-dwarf=false -ldflags=-s';
 
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
