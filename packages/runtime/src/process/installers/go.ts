@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { type ThvError, unavailable, unsupported } from '@toolhive/contract/failure';
 import { readIfThere } from '../../read-if-there.ts';
 import * as z from 'zod';
 import { goContents, goModulesIn } from '../../contents/go.ts';
@@ -12,6 +12,7 @@ import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
+import { packageNotFound, versionNotFound } from './missing-package.ts';
 import { otherSource } from './npm-sources.ts';
 import { field, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
 import { netrcFor, originsIn } from './registries.ts';
@@ -186,7 +187,8 @@ const noProgram = (name: string) =>
   unsupported(`package ${name} has no program to run`, { hint: 'specify the directory of its main package' });
 
 /** Summarizes the error in one line, using the message from `go` if it is helpful. */
-function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
+function goFailure(source: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
+  const { name, version } = source;
   if (/is not a main package/.test(stderr)) return noProgram(name);
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
@@ -219,14 +221,14 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
     });
   }
   if (/unknown revision|invalid version|@v\/v\S+\.info: 4\d\d/.test(stderr)) {
-    return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
+    return versionNotFound(source, version ?? 'latest');
   }
   if (
     /does not contain package|404 Not Found|410 Gone|400 Bad Request|cannot find module|unrecognized import path|malformed module path/.test(
       stderr,
     )
   ) {
-    return notFound(`package ${name} not found`);
+    return packageNotFound(source);
   }
   const lines = stderr
     .split('\n')

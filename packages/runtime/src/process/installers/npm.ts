@@ -2,14 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  type ThvError,
-  invalid,
-  messageOf,
-  notFound,
-  unavailable,
-  unsupported,
-} from '@toolhive/contract/failure';
+import { type ThvError, invalid, messageOf, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
 import { npmContents } from '../../contents/npm.ts';
@@ -19,6 +12,7 @@ import { toolEnvironment } from '../../version-managers.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
+import { packageNotFound, versionNotFound } from './missing-package.ts';
 import { missingCompilers, nodeHeaders } from './node-headers.ts';
 import { otherSource, refuseOtherSources, refuseOtherSourcesIn } from './npm-sources.ts';
 import { registryFailure } from './registry-failure.ts';
@@ -46,20 +40,20 @@ export const npmInstaller: Installer = {
     if (namesOneRelease(source)) {
       if (context.isFirst) begin(source, context);
       const release = await releaseOf(source, context);
-      if (release === undefined) throw notFound(`package ${spec} not found`);
+      if (release === undefined) throw missingRelease(source);
       resolved.set(context, release);
       return release.version;
     }
     const result = await npm(['view', spec, 'version', '--json'], context);
     if (result.code !== 0) throw npmFailure(source, result);
     const version = newestOf(parseJson(result.stdout));
-    if (version === undefined) throw notFound(`package ${spec} not found`);
+    if (version === undefined) throw missingRelease(source);
     return version;
   },
 
   async newest(source, context) {
     const release = await releaseOf(source, context);
-    if (release === undefined) throw notFound(`package ${source.name} not found`);
+    if (release === undefined) throw packageNotFound(source);
     return release;
   },
 
@@ -430,6 +424,9 @@ async function installFailure(
   return npmFailure(source, result);
 }
 
+const missingRelease = (source: PackageSource): ThvError =>
+  source.version === undefined ? packageNotFound(source) : versionNotFound(source, source.version);
+
 /** Summarizes npm's error in one line. */
 export function npmFailure(
   source: PackageSource,
@@ -440,13 +437,13 @@ export function npmFailure(
   if (distrust !== undefined) return distrust;
   const [, missing = source.name, range = source.version ?? 'latest'] =
     /(?:'|\bfor )(?!undefined@)(@?[^\s@']+)@([^\s']+)/.exec(said) ?? [];
-  const dependent = missing === source.name ? '' : `, which ${source.name} depends on,`;
+  const dependency = missing === source.name ? undefined : missing;
   // npm says E404 for a version of an existing package that matches nothing, too.
   if (code === 'ETARGET' || (code === 'E404' && summary.startsWith('No match found'))) {
-    return notFound(`version ${range.replace(/\.$/, '')} of package ${missing}${dependent} not found`);
+    return versionNotFound(source, range.replace(/\.$/, ''), dependency);
   }
   if (refusedSource.test(code)) return otherSource(source.name, summary);
-  if (code === 'E404') return notFound(`package ${missing}${dependent} not found`);
+  if (code === 'E404') return packageNotFound(source, dependency);
   if (network.test(code)) {
     return registryFailure(
       { reason: summary, said: `${code} ${summary}` },

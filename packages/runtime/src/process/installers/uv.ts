@@ -10,6 +10,7 @@ import { recorded } from '../../contents/recorded.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
+import { packageNotFound, versionNotFound } from './missing-package.ts';
 import { otherSource } from './npm-sources.ts';
 import { readPackageFile, requireProgramFile, severalPrograms } from './package-files.ts';
 import { compileModules } from './python-modules.ts';
@@ -42,7 +43,7 @@ export const uvInstaller: Installer = {
     if (wheels !== undefined && (pin === undefined || pin === wheels)) return wheels;
     resolved.delete(context); // of another version
     if (result.code !== 0) throw uvFailure(source, result);
-    if (pin === undefined || !exactVersion.test(pin)) throw notFound(`package ${source.name} not found`);
+    if (pin === undefined || !exactVersion.test(pin)) throw packageNotFound(source);
     return pin;
   },
 
@@ -572,10 +573,8 @@ export function chooseExecutable(source: PackageSource, executables: readonly st
 }
 
 /** Summarizes uv's chain of causes in one line. */
-export function uvFailure(
-  { name, version, options }: PackageSource,
-  { stderr }: Pick<ToolResult, 'stderr'>,
-): ThvError {
+export function uvFailure(source: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
+  const { name, version, options } = source;
   const [, dependency, url] = /`([\w.-]+)(?:\[.*?\])? @ ((?:git\+|https?:|file:)[^`]+)`/.exec(stderr) ?? [];
   if (dependency !== undefined) return elsewhere(name, `${dependency} comes from ${url}`);
   const failedBuild = /Failed to build `?([\w.-]+)/.exec(stderr)?.[1];
@@ -590,14 +589,13 @@ export function uvFailure(
   }
   const missing = /(?:Because|and|╰─▶) ([\w.-]+) was not found in the package registry/.exec(stderr)?.[1];
   if (missing !== undefined) {
-    const dependent = normalized(missing) === normalized(name) ? '' : `, which ${name} depends on,`;
-    return notFound(`package ${missing}${dependent} not found`);
+    return packageNotFound(source, normalized(missing) === normalized(name) ? undefined : missing);
   }
   const unknown = /there (?:is|are) no versions? of ([\w.-]+)/.exec(stderr.replace(/\s+/g, ' '))?.[1];
   if (unknown !== undefined && normalized(unknown) === normalized(name)) {
     if (options?.excludeNewer !== undefined && stderr.includes('`exclude-newer`'))
       return tooNew({ name, version, until: options.excludeNewer }, stderr);
-    return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
+    return versionNotFound(source, version ?? 'latest');
   }
   if (hasNoProgram({ stderr })) return withoutProgram({ name }, []);
   const error = reasonOf(stderr);
