@@ -38,7 +38,7 @@ async function test(): Promise<void> {
   const others = chosen.filter((name) => !cluster.includes(name));
   const reports = await Promise.all([
     others.length > 0 ? runTests(argumentsFor(others, forVitest)) : [],
-    building?.then(() => runTests([...argumentsFor(cluster, forVitest), ...beside(others)])) ?? [],
+    building?.then(() => runTests([...beside(others, forVitest), ...argumentsFor(cluster, forVitest)])) ?? [],
   ]);
 
   const tally = tallyOf(
@@ -80,8 +80,9 @@ async function buildPrograms(): Promise<void> {
 }
 
 /** The tests of a cluster wait more than they compute. Beside others, one at a time loses nothing. */
-function beside(others: readonly SuiteName[]): string[] {
-  return others.length > 0 ? ['--maxWorkers=1'] : [];
+function beside(others: readonly SuiteName[], forVitest: readonly string[]): string[] {
+  const isChosen = forVitest.some((word) => word.startsWith('--maxWorkers'));
+  return others.length > 0 && !isChosen ? ['--maxWorkers=1'] : [];
 }
 
 function argumentsFor(chosen: readonly SuiteName[], forVitest: readonly string[]): string[] {

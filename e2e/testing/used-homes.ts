@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { keepHome } from './kept-homes.ts';
@@ -99,7 +100,9 @@ async function isLikeNew(
     for (const name of others) await rm(join(user.home, folder, name), { recursive: true, force: true });
   }
   for (const folder of ['.config/toolhive', '.local/share/toolhive', state]) {
-    for (const entry of await readdir(join(user.home, folder), { recursive: true, withFileTypes: true })) {
+    const place = join(user.home, folder);
+    if (!existsSync(place)) continue; // no test has needed it yet
+    for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
       const path = relative(user.home, join(entry.parentPath, entry.name));
       if (entry.isDirectory() || harmless.includes(relative(state, path))) continue;
       if (withSecretStore && secretStore.test(path)) continue;
