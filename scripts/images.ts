@@ -183,6 +183,9 @@ function sbomOf(name: string, version: string, components: readonly Package[]): 
   };
 }
 
+/** Compressed layers by the digests of their contents. Compressing Node.js takes seconds, and all images contain it. */
+const compressed = new Map<string, Buffer>();
+
 /** Packs entries in the order of their paths, with fixed times and owners. */
 async function layerOf(entries: ReadonlyMap<string, Entry>): Promise<{ blob: Buffer; diffId: string }> {
   const tar = pack();
@@ -191,7 +194,10 @@ async function layerOf(entries: ReadonlyMap<string, Entry>): Promise<{ blob: Buf
     await addEntry(tar, name, content, mode);
   tar.finalize();
   const bytes = await packed;
-  return { blob: gzipSync(bytes), diffId: digestOf(bytes) };
+  const diffId = digestOf(bytes);
+  const blob = compressed.get(diffId) ?? gzipSync(bytes);
+  compressed.set(diffId, blob);
+  return { blob, diffId };
 }
 
 function addEntry(tar: Pack, name: string, content: Buffer | undefined, mode: number): Promise<void> {
