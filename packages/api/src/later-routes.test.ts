@@ -4,9 +4,9 @@ import { openTestApi } from './testing/test-api.ts';
 const base = '/api/v1beta';
 
 test.each([
-  ['GET', `${base}/skills`, 'manages the skills of clients'],
-  ['POST', `${base}/skills/builds`, 'manages the skills of clients'],
-  ['GET', `${base}/plugins`, 'manages the plugins of clients'],
+  ['GET', `${base}/skills`, 'manages client skills'],
+  ['POST', `${base}/skills/builds`, 'manages client skills'],
+  ['GET', `${base}/plugins`, 'manages client plugins'],
   ['POST', `${base}/registry/auth/login`, 'signs in to a registry'],
   ['POST', `${base}/registry/default/refresh`, 'reads the registry again'],
   ['GET', '/registry/default/v0.1/servers', 'use /api/registry/v0.1/servers'],

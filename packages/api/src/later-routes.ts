@@ -1,7 +1,7 @@
 import { ThvError } from '@toolhive/contract/failure';
 import { apiBase } from '@toolhive/contract/wire';
 
-/** A part of the API that only later versions of the original have. */
+/** A route that only later versions of the original have. */
 interface LaterRoute {
   /** Of paths below the base path. */
   pattern: RegExp;
@@ -43,17 +43,17 @@ const laterRoutes: readonly LaterRoute[] = [
   },
   {
     pattern: /^\/skills(?:\/|$)/,
-    purpose: 'manages the skills of clients',
+    purpose: 'manages client skills',
     instead: 'install the skill with your MCP client',
   },
   {
     pattern: /^\/plugins(?:\/|$)/,
-    purpose: 'manages the plugins of clients',
+    purpose: 'manages client plugins',
     instead: 'install the plugin with your MCP client',
   },
 ];
 
-/** Adds to a not-found error what the path is in later versions of the original, and what to use here. */
+/** Explains the path in a not-found error, and names the route to use here. */
 export function withLaterRoute(thrown: unknown, path: string): unknown {
   if (!(thrown instanceof ThvError) || thrown.kind !== 'not-found') return thrown;
   // Some of these routes are also outside the base path.

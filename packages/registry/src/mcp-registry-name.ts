@@ -4,7 +4,7 @@ import { notFound } from '@toolhive/contract/failure';
 /** The name of a GitHub account's server in the MCP registry. It cannot be an image, because hosts do not have such names. */
 const githubName = /^io\.github\.[\w-]+\/[\w.-]+$/i;
 
-/** Whether a word is the name of a GitHub account's server in the MCP registry. */
+/** Whether a word is a name from the MCP registry that belongs to a GitHub account. */
 export const isMcpRegistryName = (word: string): boolean => githubName.test(word);
 
 /**

@@ -67,7 +67,7 @@ function problemOfName(name: string): Problem | undefined {
 
 function problemOfPair(name: string, before: string | undefined): Problem | undefined {
   if (before === undefined) return undefined;
-  const hint = 'omit one of them. Names of headers are the same in any letter case';
+  const hint = 'omit one of them, because letter case makes no difference in header names';
   return [`the headers ${before} and ${name} are the same header`, { hint }];
 }
 
@@ -78,17 +78,14 @@ function problemOfValue(name: string, value: string, secret: boolean): Problem |
   return [`the header ${name} does not refer to a secret`, { hint: `use the form SECRET,target=${name}` }];
 }
 
-/** What no header can contain (RFC 9110, section 5.5). The message must not contain the value, which can be a secret. */
+/** The reason why a header cannot contain a text (RFC 9110, section 5.5). It does not repeat the text, which can be a secret. */
 function problemOfText(name: string, value: string): Problem | undefined {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return undefined;
   const what = /[\r\n]/.test(value)
     ? 'a line break'
-    : // oxlint-disable-next-line no-control-regex -- they are what it looks for
+    : // oxlint-disable-next-line no-control-regex -- it finds these
       /[\0-\x1f\x7f]/.test(value)
       ? 'a control character'
       : 'characters that no header can contain';
-  return [
-    `the value of the header ${name} contains ${what}`,
-    { hint: 'use letters, digits, and other characters of ASCII' },
-  ];
+  return [`the value of the header ${name} contains ${what}`, { hint: 'use only ASCII characters' }];
 }

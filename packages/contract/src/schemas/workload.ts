@@ -208,7 +208,7 @@ export const CreateWorkload = z
       .max(256)
       .optional()
       .meta({
-        description: 'The registry of the entry, as these clients send it. There is only one.',
+        description: 'The registry that contains the entry. There is only one.',
         examples: ['default'],
       }),
     registry_group: GroupName.optional().meta({
@@ -347,7 +347,7 @@ export const CreateWorkload = z
     }),
     runtime_config: z.looseObject({}).nullish().meta({
       description:
-        'Not used, and reported as a warning. Clients for later versions of the original choose the base image of a package.',
+        'Not used, and reported as a warning. Clients for later versions of the original choose the base image for a package.',
     }),
     network_mode: z
       .string()

@@ -1,5 +1,5 @@
 /**
- * The findings about what a request or a run config of later versions of the original can ask for, and no workload gets:
+ * The findings about wishes in requests and run configs from later versions of the original that no workload gets:
  * `allow_docker_gateway` and `runtime_config`.
  */
 export function ungrantedWishes(asked: Readonly<Record<string, unknown>>): string[] {

@@ -67,7 +67,7 @@ function row(page: Page, workload: Workload): string[] {
   ];
 }
 
-/** The status of a workload, in its color. */
+/** A workload status in its color. */
 export function paintedStatus(page: Page, { status }: Workload): string {
   return page.paint(colours[status], status);
 }

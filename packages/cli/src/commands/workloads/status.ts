@@ -42,7 +42,7 @@ function described(page: Page, workload: Workload): [string, string][] {
     ['Created', workload.created_at],
     ['Remote', workload.remote ? 'true' : undefined],
   ];
-  // An old list of a workload that is being removed can lack a value. A line break would begin another label.
+  // A line break would begin another label.
   return lines.flatMap(([label, value = '']) =>
     value === '' ? [] : [[label, label === 'Status' ? value : printable(value.replaceAll(/\s+/g, ' '))]],
   );

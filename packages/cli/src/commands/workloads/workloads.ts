@@ -94,7 +94,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'status',
     summary: 'Show one workload',
     description:
-      'Shows the status of a workload, its URL, and its other properties. If the status is unhealthy or error, `thv doctor NAME` looks for the cause.',
+      'Shows the status, the URL, and the other properties of one workload. If the status is unhealthy or error, `thv doctor NAME` looks for the cause.',
     arguments: [workload],
     examples: ['thv status filesystem', 'thv status filesystem --format json'],
     load: () => import('./status.ts'),
