@@ -68,7 +68,11 @@ function problemOfName(name: string): Problem | undefined {
 function problemOfPair(name: string, before: string | undefined): Problem | undefined {
   if (before === undefined) return undefined;
   const hint = 'omit one of them, because letter case makes no difference in header names';
-  return [`the headers ${before} and ${name} are the same header`, { hint }];
+  const message =
+    before === name
+      ? `the header ${name} occurs twice`
+      : `the headers ${before} and ${name} are the same header`;
+  return [message, { hint }];
 }
 
 function problemOfValue(name: string, value: string, secret: boolean): Problem | undefined {
