@@ -214,6 +214,7 @@ describe('one document tells', () => {
 
   test('what becomes of workloads, each of them', async () => {
     const ran = await jsonOf('run', testServer, '--name', 'one', '--', 'echo');
+    const status = await jsonOf('status one');
     const group = await jsonOf('group run pair');
     const stopped = await jsonOf('stop one pair-a');
     const restarted = await jsonOf('restart one');
@@ -228,6 +229,7 @@ describe('one document tells', () => {
 
     expect(called).toMatchObject({ content: [{ type: 'text', text: 'hello' }] });
     expect(ran).toMatchObject({ name: 'one', status: 'running', url });
+    expect(status).toMatchObject({ name: 'one', status: 'running', url, transport: 'stdio', remote: false });
     expect(group).toEqual([
       { name: 'pair-a', done: true, url },
       { name: 'pair-b', done: true, url },
@@ -486,6 +488,7 @@ describe('a failure is one line of JSON on standard error,', () => {
 
 test.each([
   ['logs luod', 'loud'],
+  ['status luod', 'loud'],
   ['inspector lod', 'loud'],
   ['mcp list --server luod', 'loud'],
   ['list --group defualt', 'default'],

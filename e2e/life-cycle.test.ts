@@ -80,6 +80,30 @@ describe('thv list', () => {
     expect(settings).toEqual({ mcpServers: { one: { url, type: 'streamable-http' } } });
   });
 
+  test('has the same facts as thv status for one of them', async () => {
+    await user.mustThv('stop', 'two');
+    const listed = JSON.parse(await user.mustThv('list', '--all', '--format', 'json')) as Listed[];
+
+    const lines = (await user.mustThv('status', 'one')).trimEnd().split('\n');
+    const stopped = JSON.parse(await user.mustThv('status', 'two', '--format', 'json')) as object;
+    await user.mustThv('start', 'two');
+
+    const [one, two] = listed;
+    expect(lines.map((line) => line.split(/: +/))).toEqual([
+      ['Name', 'one'],
+      ['Status', 'running'],
+      ['Package', 'npx://toolhive-test-servers@1.0.0'],
+      ['URL', one?.url],
+      ['Port', String(one?.port)],
+      ['Transport', 'stdio'],
+      ['Proxy mode', 'streamable-http'],
+      ['Group', 'default'],
+      ['Labels', 'team=one'],
+      ['Created', expect.stringMatching(/^\d{4}-/)],
+    ]);
+    expect(stopped).toEqual({ ...two, transport: 'stdio' });
+  });
+
   test('fits the terminal', async () => {
     proves('cli.list');
     const terminal = openTerminal(user, ['list'], { columns: 80 });

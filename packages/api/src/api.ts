@@ -79,6 +79,7 @@ import type { ApiTelemetry } from './telemetry.ts';
 import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
+import { withLaterRoute } from './later-routes.ts';
 import { mounter, pathsOf } from './mount.ts';
 import type { AppFrames } from './app-frames.ts';
 import { UiSessions, sessionCookie } from './ui-sessions.ts';
@@ -135,7 +136,8 @@ export function createApi(
   const app = new Hono();
   app.onError((error, context) => {
     recordRefusal(core.audit, context, error);
-    return failureResponse(error, core.log, context.req.header('accept'));
+    const failure = withLaterRoute(error, context.req.path);
+    return failureResponse(failure, core.log, context.req.header('accept'));
   });
   if (telemetry !== undefined) app.use(telemetry.middleware);
   // Foreign requests do not use the rate limit of the user's programs.
@@ -215,7 +217,8 @@ export function createApi(
     const { method, path } = req;
     const accept = req.header('accept');
     const allowed = methodsOf(path);
-    if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log, accept);
+    if (allowed.length === 0)
+      return failureResponse(withLaterRoute(notFound(`${path} not found`), path), core.log, accept);
     const response = failureResponse(unsupported(`${method} is not supported for ${path}`), core.log, accept);
     response.headers.set('allow', allowed.join(', ')); // RFC 9110, section 15.5.6
     return response;

@@ -1133,6 +1133,61 @@ describe('a request in the form of the original, whose clients cannot ask for co
     expect(exported.permission_profile?.privileged ?? false).toBe(false);
   });
 
+  test('of later versions, too, whose other wishes are findings', async () => {
+    await using api = await openTestApi();
+    const later = {
+      registry: 'default',
+      server: 'io.github.stacklok/echo',
+      allow_docker_gateway: true,
+      runtime_config: { builder_image: 'node:24-alpine', additional_packages: ['git'] },
+      header_forward: { add_plaintext_headers: {} },
+    };
+
+    await run(api, { ...later, permission_profile: { network: { mode: 'host' } } });
+
+    expect(await networkOf(api)).toEqual(publicRules);
+    expect(await warningsOf(api)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('not granted without consent: the network of this machine'),
+        expect.stringContaining('not granted: access to all ports of this machine (allow_docker_gateway)'),
+        expect.stringContaining('not used: the base image and the system packages (runtime_config)'),
+      ]),
+    );
+  });
+
+  test('of later versions has no finding about wishes that are empty', async () => {
+    await using api = await openTestApi();
+    const later = {
+      allow_docker_gateway: false,
+      runtime_config: { builder_image: '', additional_packages: [] },
+    };
+
+    await run(api, { ...later, network_isolation: true });
+
+    expect((await warningsOf(api)).join()).not.toContain('not ');
+  });
+
+  test('of later versions is refused for a registry that does not exist', async () => {
+    await using api = await openTestApi();
+
+    await expect(run(api, { registry: 'other' })).rejects.toMatchObject({
+      kind: 'not-found',
+      problems: [expect.objectContaining({ pointer: '/registry' })],
+    });
+  });
+
+  test('a run config of later versions keeps its wish, and has the finding, too', async () => {
+    await using api = await openTestApi();
+    await run(api, {});
+    const exported = await api.client.exportWorkload(named('echo'));
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+
+    await api.client.createWorkload({ body: { ...exported, allow_docker_gateway: true } });
+
+    expect(await warningsOf(api)).toContainEqual(expect.stringContaining('(allow_docker_gateway)'));
+    expect((await api.client.exportWorkload(named('echo'))).not_granted).toBeUndefined();
+  });
+
   test.each<[string, Partial<CreateWorkload>]>([
     ['with isolation', { network_isolation: true }],
     ['with rules', { permission_profile: { network: { outbound: { allow_host: ['a.example'] } } } }],

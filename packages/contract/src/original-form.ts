@@ -26,10 +26,19 @@ export const originalFields = [
   'volumes',
 ] as const satisfies (keyof CreateWorkload)[];
 
-const known: ReadonlySet<string> = new Set(originalFields);
+/** The fields of such a request in later versions. */
+const laterFields = [
+  'allow_docker_gateway',
+  'header_forward',
+  'registry',
+  'runtime_config',
+  'server',
+] as const satisfies (keyof CreateWorkload)[];
+
+const known: ReadonlySet<string> = new Set([...originalFields, ...laterFields]);
 
 /**
- * Whether a request has only fields of the original. Its client may be unable to ask the user for consent, which the original
+ * Whether a request has only fields of the original, in any of its versions. Its client may be unable to ask the user for consent, which the original
  * does not know. A client of this ToolHive sends `accepted_risks`, also if the list is empty.
  */
 export function isOriginalForm(request: object): boolean {

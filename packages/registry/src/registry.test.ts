@@ -71,7 +71,7 @@ describe('a source', () => {
     expect(() => resolveSource(registry, word, { runs: 'packages' })).toThrow(message);
   });
 
-  test('that is a name in the MCP registry is not taken for an image, and the error names the entry', () => {
+  test('that is a name in the MCP registry is the entry with exactly that name, and never an image', () => {
     const name = 'io.github.example/weather';
     const { registry: itself } = readRegistry({
       servers: [{ name, packages: [{ registryType: 'npm', identifier: 'weather', version: '1.0.0' }] }],
@@ -91,13 +91,19 @@ describe('a source', () => {
     expect(refused(registry, 'io.github.example/github')).toMatchObject({
       hint: expect.stringContaining('if you mean the entry github of this registry, run thv run github'),
     });
-    expect(refused(itself)).toMatchObject({
-      kind: 'not-found',
-      hint: 'its name in this registry is io-github-example-weather',
+    expect(refused(itself, 'io.github.Example/weather')).toMatchObject({ kind: 'not-found' });
+    expect(resolveSource(itself, name, { runs: 'images' })).toMatchObject({
+      source: { kind: 'package', name: 'weather' },
+      entry: { name: 'io-github-example-weather' },
     });
-    expect(resolveSource(itself, 'io-github-example-weather', { runs: 'packages' }).source).toMatchObject({
-      kind: 'package',
-    });
+  });
+
+  test('that is the name of two entries is neither of them', () => {
+    const { servers } = registry;
+    const entry = { ...servers['fetch'], custom_metadata: { registry_name: 'io.github.example/a' } };
+    const twice = { ...registry, servers: { one: entry, two: entry } } as Registry;
+
+    expect(() => resolveSource(twice, 'io.github.example/a', { runs: 'images' })).toThrow('has no server');
   });
 });
 

@@ -3,7 +3,7 @@ import { formatSource, isLocalPath, parseSource } from '@toolhive/runtime/source
 import type { ServerSource } from '@toolhive/runtime/source';
 import { notFound, unsupported } from '@toolhive/contract/failure';
 import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
-import { refuseMcpRegistryName } from './mcp-registry-name.ts';
+import { entryNamed, refuseMcpRegistryName } from './mcp-registry-name.ts';
 import { entriesOf } from './server-of.ts';
 
 type Runs = Pick<RuntimeCapabilities, 'runs'>;
@@ -48,8 +48,9 @@ export function packageNote(source: string, insteadOf: string): string {
  * Resolves a word: a package URL stays itself, a registry entry's name becomes the entry's source for this runtime,
  * and anything else is a container image. Without a container engine, an entry's package replaces its image.
  */
-export function resolveSource(registry: Registry, word: string, runtime: Runs): Resolved {
-  if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
+export function resolveSource(registry: Registry, given: string, runtime: Runs): Resolved {
+  if (given.includes('://')) return { source: parseSource(given), sourceArgs: [] };
+  const word = entryNamed(registry, given);
   const entry = Object.hasOwn(registry.servers, word) ? registry.servers[word] : undefined;
   if (entry !== undefined) return resolveEntry({ ...entry, name: word }, runtime);
   refuseMcpRegistryName(registry, word);

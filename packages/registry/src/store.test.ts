@@ -118,6 +118,24 @@ describe('the registry', () => {
     expect((await names({ offset: 1000 })).names).toEqual([]);
   });
 
+  test('finds an entry by its exact name in the MCP registry, too', async () => {
+    const name = 'io.github.example/far';
+    const far = {
+      description: 'The remote server far.',
+      transport: 'sse',
+      url: 'https://far.example/sse',
+      custom_metadata: { registry_name: name },
+    };
+    const path = join(folder, 'registry.json');
+    await writeFile(path, JSON.stringify({ ...registryWith('near'), remote_servers: { far } }));
+    await using store = await openStore(`local_registry_path: ${path}\n`);
+
+    const found = await store.server(name);
+
+    expect(found).toMatchObject({ is_remote: true, remote_server: { name: 'far' } });
+    await expect(store.server('io.github.example/near')).rejects.toMatchObject({ kind: 'not-found' });
+  });
+
   test('ranks what a search finds, also across pages and in spite of a typing error', async () => {
     await using store = await openStore();
     const ranking = async (query: Parameters<typeof store.servers>[0]) =>

@@ -20,7 +20,7 @@ import { dropCopy } from './copy.ts';
 import type { FetchOptions } from './fetch-registry.ts';
 import { FileSource } from './file-source.ts';
 import type { FileSourceOptions } from './file-source.ts';
-import { refuseMcpRegistryName } from './mcp-registry-name.ts';
+import { entryNamed, isMcpRegistryName, refuseMcpRegistryName } from './mcp-registry-name.ts';
 import { descriptionOf, resolveSource } from './registry.ts';
 import type { Resolved } from './registry.ts';
 import { LatestIndex } from './search.ts';
@@ -91,7 +91,8 @@ export class RegistryStore implements AsyncDisposable {
 
   /** Resolves a word, optionally in one group of the registry. Only words that can be entry names need the registry. */
   async resolve(word: string, runtime: Pick<RuntimeCapabilities, 'runs'>, group?: string): Promise<Resolved> {
-    if (group === undefined && !/[/:]/.test(word)) await this.#requireRead(word);
+    const canBeEntry = !/[/:]/.test(word) || isMcpRegistryName(word);
+    if (group === undefined && canBeEntry) await this.#requireRead(word);
     const resolved = resolveSource(await this.catalogueFor(word, group), word, runtime);
     if (group !== undefined || !word.includes('://')) return resolved;
     // From the content that is known now: a package does not need the registry.
@@ -153,8 +154,9 @@ export class RegistryStore implements AsyncDisposable {
   }
 
   /** The entry with that name. A local server precedes a remote one. */
-  async server(name: string): Promise<RegistryServerDetails> {
-    await this.#requireRead(name);
+  async server(given: string): Promise<RegistryServerDetails> {
+    await this.#requireRead(given);
+    const name = entryNamed(this.current, given);
     const { servers, remote_servers } = this.current;
     if (Object.hasOwn(servers, name)) return { server: servers[name], is_remote: false };
     if (Object.hasOwn(remote_servers, name)) return { remote_server: remote_servers[name], is_remote: true };

@@ -1294,7 +1294,7 @@ describe('headers that are configured', () => {
     [
       'a value that would be two',
       { name: 'X-A', default: 'a\r\nHost: b' },
-      'the value of the header X-A contains invalid characters',
+      'the value of the header X-A contains a line break',
     ],
     [
       'a secret instead of its name',

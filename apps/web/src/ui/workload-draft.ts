@@ -301,7 +301,9 @@ function headersOf(
       secret: true,
       default: `${secretNames.get(name) ?? name},target=${name}`,
     }));
-  return added.length === 0 ? {} : { headers: [...(others.headers ?? []), ...added] };
+  const replaced = new Set(added.map(({ name }) => name.toLowerCase()));
+  const kept = (others.headers ?? []).filter(({ name }) => !replaced.has(name.toLowerCase()));
+  return added.length === 0 ? {} : { headers: [...kept, ...added] };
 }
 
 /** The profile that the user chose. Undefined for the entry's or the default profile. */

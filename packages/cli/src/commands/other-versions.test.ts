@@ -10,7 +10,6 @@ import { programFor } from './topics.ts';
 /** Command lines of scripts, pages, and workflows for other versions of the original. */
 describe('a command line of another version is refused with the way to do it here', () => {
   test.each([
-    ['status postgres --format json', 'thv has no command "status"', 'thv list --all'],
     ['vmcp serve --group soc', 'thv has no command "vmcp"', 'thv group edit GROUP --endpoint combined'],
     ['skill install ghcr.io/org/skill:v1.0 --scope project', 'thv has no command "skill"', 'MCP client'],
     ['llm proxy start', 'thv has no command "llm"', 'MCP servers only'],

@@ -20,7 +20,6 @@ export const otherCommands: Readonly<Record<string, string>> = {
   plugin: noPlugins,
   skill: noSkills,
   skills: noSkills,
-  status: 'run thv list --all, or thv doctor NAME',
   tui: 'run thv ui, or thv top',
   vmcp: 'for one endpoint for all servers of a group, run thv group edit GROUP --endpoint combined',
   'config add-default-server': 'run thv up with a project file',

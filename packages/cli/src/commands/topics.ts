@@ -49,6 +49,7 @@ export const topics: readonly Topic[] = [
       'rm',
       'run',
       'start',
+      'status',
       'stop',
     ],
     load: async () => (await import('./workloads/workloads.ts')).workloadCommands,

@@ -40,6 +40,47 @@ export function forwardedHeaders(forward: z.infer<typeof HeaderForward> | null |
   ];
 }
 
+/** The same headers as these clients read them. Undefined without a header that has a value. */
+export function headerForwardOf(headers: readonly Header[]): z.infer<typeof HeaderForward> | undefined {
+  const given = headers.filter(({ default: value }) => value);
+  if (given.length === 0) return undefined;
+  const pairs = (isSecret: boolean): Record<string, string> =>
+    Object.fromEntries(
+      given
+        .filter(({ secret }) => secret === isSecret)
+        .map(({ name, default: value = '' }) => [name, isSecret ? value.replace(/,target=.*$/s, '') : value]),
+    );
+  return { add_plaintext_headers: pairs(false), add_headers_from_secret: pairs(true) };
+}
+
+interface RequestWithHeaders {
+  headers?: Header[] | null | undefined;
+  header_forward?: z.infer<typeof HeaderForward> | null | undefined;
+}
+
+/**
+ * A request with the headers in one place. A description contains them in both places, so a client that changes one of them sends
+ * the other one back unchanged. `present` are the headers of the workload, if it exists.
+ */
+export function withoutEchoedHeaders<Request extends RequestWithHeaders>(
+  request: Request,
+  present?: readonly Header[],
+): Request {
+  const { headers = null, header_forward: forward = null } = request;
+  if (headers === null || forward === null) return request;
+  if (isSame(forward, headerForwardOf(present ?? headers))) return { ...request, header_forward: undefined };
+  return present !== undefined && isSame(headers, present) ? { ...request, headers: undefined } : request;
+}
+
+/** Names in an object have no order. */
+function isSame(one: unknown, other: unknown): boolean {
+  const sorted = (_key: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  return JSON.stringify(one, sorted) === JSON.stringify(other, sorted);
+}
+
 interface WithHeaders {
   header_forward?: z.infer<typeof HeaderForward> | null | undefined;
   remote_auth_config?: { headers?: Header[] | null | undefined } | null | undefined;

@@ -203,6 +203,14 @@ export const CreateWorkload = z
     server: z.string().max(4096).optional().meta({
       description: 'The name of a registry entry, as clients for later versions of the original send it.',
     }),
+    registry: z
+      .string()
+      .max(256)
+      .optional()
+      .meta({
+        description: 'The registry that contains the entry. There is only one.',
+        examples: ['default'],
+      }),
     registry_group: GroupName.optional().meta({
       description: 'The registry group that contains the entry. Groups have separate entries.',
     }),
@@ -332,6 +340,14 @@ export const CreateWorkload = z
       description:
         'The server ports that local programs can connect to, as PORT or PORT:SERVER_PORT. ToolHive listens on the loopback address only. A server that signs in through a browser needs the port from its redirect URL. A registry entry cannot publish ports.',
       examples: [['8000']],
+    }),
+    allow_docker_gateway: z.boolean().nullish().meta({
+      description:
+        'Not granted, and reported as a warning. Clients for later versions of the original ask for all ports of this machine. Use local_ports instead.',
+    }),
+    runtime_config: z.looseObject({}).nullish().meta({
+      description:
+        'Not used, and reported as a warning. Clients for later versions of the original choose the base image for a package.',
     }),
     network_mode: z
       .string()
@@ -517,7 +533,10 @@ export const WorkloadDetails = z
       schema_version: true,
       name: true,
       group: true,
+      registry: true,
       registry_group: true,
+      allow_docker_gateway: true,
+      runtime_config: true,
       proxy_mode: true,
       resources: true,
       accepted_risks: true,

@@ -5,6 +5,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { packageNote } from '@toolhive/registry/registry';
 import { inboundHostsOf, inboundRuleOf } from './inbound-hosts.ts';
+import { ungrantedWishes } from './later-wishes.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
 import { networkOf } from './network.ts';
@@ -17,7 +18,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   const warnings = limitsOf(runConfig, limits);
   const { image = '', instead_of_image: insteadOf } = runConfig;
   if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
-  warnings.push(...(runConfig.not_granted ?? []));
+  warnings.push(...(runConfig.not_granted ?? []), ...ungrantedWishes(runConfig));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
       `WARNING: anyone who can reach ${runConfig.host} port ${runConfig.port} can use the workload without authentication`,

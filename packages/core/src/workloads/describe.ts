@@ -1,3 +1,4 @@
+import { headerForwardOf } from '@toolhive/contract/header-forward';
 import { resourcesOf } from '@toolhive/contract/resources';
 import { sessionsOf } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
@@ -156,7 +157,7 @@ function describedAccess(runConfig: RunConfig): Pick<WorkloadDetails, 'oidc' | '
 function remotePartsOf({
   remote_url: url,
   remote_auth_config: auth,
-}: RunConfig): Pick<WorkloadDetails, 'url' | 'oauth_config' | 'headers'> {
+}: RunConfig): Pick<WorkloadDetails, 'url' | 'oauth_config' | 'headers' | 'header_forward'> {
   const { headers, client_secret: secret, bearer_token: _refused, timeout, ...oauth } = auth ?? {};
   return {
     url,
@@ -169,6 +170,7 @@ function remotePartsOf({
         : { timeout: typeof timeout === 'number' ? `${timeout / 1e6}ms` : timeout }),
     },
     headers: headers ?? [],
+    header_forward: headerForwardOf(headers ?? []),
   };
 }
 

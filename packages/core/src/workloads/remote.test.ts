@@ -79,6 +79,71 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
+describe('an edit of the headers', () => {
+  const header = { description: '', required: true };
+  const team = { ...header, name: 'X-Team', secret: false, default: 'red' };
+  const key = { ...header, name: 'X-Key', secret: true, default: 'key,target=X-Key' };
+  const forward = {
+    add_plaintext_headers: { 'X-Team': 'red' },
+    add_headers_from_secret: { 'X-Key': 'key' },
+  };
+  const blue = { ...team, default: 'blue' };
+
+  test.each<[string, Partial<CreateWorkload>, object[]]>([
+    ['of a client for later versions keeps them', { header_forward: forward }, [team, key]],
+    [
+      'of such a client changes one',
+      { header_forward: { ...forward, add_plaintext_headers: { 'X-Team': 'blue' } } },
+      [blue, key],
+    ],
+    [
+      'changes them in the first place of the description',
+      { headers: [blue], header_forward: forward },
+      [blue],
+    ],
+    ['removes them in the first place', { headers: [], header_forward: forward }, []],
+    [
+      'changes them in the second place',
+      { headers: [team, key], header_forward: { add_plaintext_headers: { 'X-Team': 'blue' } } },
+      [blue],
+    ],
+    ['changes none', { headers: [team, key], header_forward: forward }, [team, key]],
+  ])('%s', async (_title, change, expected) => {
+    await using remote = await openRemoteServer('legacy');
+    await using daemon = await openDaemon();
+    await run(daemon.core, { name: 'far', url: remote.url, headers: [team, key] });
+    const { header_forward: described } = await getWorkload(daemon.core, 'far');
+
+    const call = { report: () => {}, signal: AbortSignal.timeout(20_000) };
+    await editWorkload(daemon.core, 'far', { url: remote.url, ...change }, call);
+
+    expect(described).toEqual(forward);
+    expect((await getWorkload(daemon.core, 'far')).headers).toEqual(expected);
+  });
+
+  test('is not necessary to copy a workload', async () => {
+    await using remote = await openRemoteServer('legacy');
+    await using daemon = await openDaemon();
+
+    const copied = { headers: [team, key], header_forward: forward };
+    await run(daemon.core, { name: 'far', url: remote.url, ...copied });
+
+    expect((await getWorkload(daemon.core, 'far')).headers).toEqual([team, key]);
+  });
+
+  test('that differs in both places is refused', async () => {
+    await using remote = await openRemoteServer('legacy');
+    await using daemon = await openDaemon();
+    await run(daemon.core, { name: 'far', url: remote.url, headers: [team] });
+    const change = { headers: [blue], header_forward: { add_plaintext_headers: { 'X-Team': 'green' } } };
+
+    const call = { report: () => {}, signal: AbortSignal.timeout(20_000) };
+    const edited = editWorkload(daemon.core, 'far', { url: remote.url, ...change }, call);
+
+    await expect(edited).rejects.toThrow('the header X-Team occurs twice');
+  });
+});
+
 test('headers go with every request, secret ones without being told', async () => {
   await using remote = await openRemoteServer('legacy');
   await using daemon = await openDaemon();

@@ -36,7 +36,7 @@ export async function findCatalogued(
     ...need,
   }));
   return {
-    name: word,
+    name: (server ?? remote)?.name ?? word,
     isRemote: server === undefined || server === null,
     isBundle: server?.image.startsWith('mcpb://') === true,
     needs: [...variables, ...headers, ...places],

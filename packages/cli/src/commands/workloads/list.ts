@@ -58,13 +58,18 @@ function row(page: Page, workload: Workload): string[] {
   return [
     workload.name,
     workload.remote ? 'remote' : printable(workload.package),
-    page.paint(colours[workload.status], workload.status),
+    paintedStatus(page, workload),
     workload.url,
     workload.port === 0 ? '' : String(workload.port),
     workload.tool_type,
     workload.group,
     workload.created_at,
   ];
+}
+
+/** A workload status in its color. */
+export function paintedStatus(page: Page, { status }: Workload): string {
+  return page.paint(colours[status], status);
 }
 
 const colours: Record<WorkloadStatus, Colour> = {

@@ -91,6 +91,15 @@ export const workloadCommands: readonly Command[] = [
     load: () => import('./list.ts'),
   },
   {
+    path: 'status',
+    summary: 'Show one workload',
+    description:
+      'Shows the status, the URL, and the other properties of one workload. If the status is unhealthy or error, `thv doctor NAME` looks for the cause.',
+    arguments: [workload],
+    examples: ['thv status filesystem', 'thv status filesystem --format json'],
+    load: () => import('./status.ts'),
+  },
+  {
     path: 'import',
     summary: 'Import servers from a client configuration',
     description:

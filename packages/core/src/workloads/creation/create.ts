@@ -1,4 +1,5 @@
 import { cancelled, checkField, invalid } from '@toolhive/contract/failure';
+import { withoutEchoedHeaders } from '@toolhive/contract/header-forward';
 import { isOriginalForm } from '@toolhive/contract/original-form';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
@@ -60,7 +61,7 @@ export async function createWorkload(
   request: WorkloadRequest,
   call: Call,
 ): Promise<CreatedWorkload> {
-  const draft = draftOf(request, core.settings.current);
+  const draft = draftOf(withoutEcho(request), core.settings.current);
   await checkField('/group', () => core.groups.require(draft.group));
   const source = await findSource(core, draft, { ...call, isNew: true });
 
@@ -102,7 +103,7 @@ export async function editWorkload(
 ): Promise<CreatedWorkload> {
   const supervisor = core.workloads.require(name);
   requireRevision(supervisor.runConfig, ifMatch);
-  const draft = draftOf(request, core.settings.current);
+  const draft = draftOf(withoutEcho(request, supervisor), core.settings.current);
   await checkField('/group', () => core.groups.require(draft.group));
   const source = await findSource(core, draft, { ...call, isNew: false });
 
@@ -132,6 +133,13 @@ export async function editWorkload(
   requireRevision(supervisor.runConfig, ifMatch); // some changes need no reservation
   await core.workloads.change(supervisor, prepared);
   return { name, port: chosen.port };
+}
+
+/** A request without the headers that only repeat a description of the workload, or of another one. */
+export function withoutEcho(request: WorkloadRequest, present?: Supervisor): WorkloadRequest {
+  if (request.schema_version !== undefined) return request;
+  const headers = present && (present.runConfig.remote_auth_config?.headers ?? []);
+  return withoutEchoedHeaders(request, headers);
 }
 
 function portField({ settings }: Draft): string {

@@ -1,5 +1,6 @@
 import { withForwardedHeaders } from '@toolhive/contract/header-forward';
-import { BuiltInServerName, defaultGroup } from '@toolhive/contract/names';
+import { notFound } from '@toolhive/contract/failure';
+import { BuiltInServerName, defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
@@ -86,6 +87,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     };
   }
   requireOwnHost(request);
+  requireRegistry(request);
   if (request.k8s_pod_template_patch) readPodTemplate(request.k8s_pod_template_patch);
   return {
     ...common,
@@ -104,4 +106,12 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
       defaultProfile: () => defaultProfile(request, settings),
     },
   };
+}
+
+/** Another registry could mean another server by the same name. */
+function requireRegistry({ registry = '' }: CreateWorkload): void {
+  if (registry === '' || registry === defaultRegistry) return;
+  const message = `registry ${registry} not found`;
+  const hint = `omit the registry, or use ${defaultRegistry}`;
+  throw notFound(message, { hint, problems: [{ pointer: '/registry', detail: message }] });
 }

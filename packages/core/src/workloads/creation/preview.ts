@@ -15,6 +15,7 @@ import { checkPublishedPorts } from '../../network/published-ports.ts';
 import { dangersOf } from '../../permissions/consent.ts';
 import { warningsOf } from '../../permissions/warnings.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
+import { withoutEcho } from './create.ts';
 import { draftOf } from './draft.ts';
 import type { WorkloadRequest } from './draft.ts';
 import { refuseForeignHome } from '../homes.ts';
@@ -31,7 +32,7 @@ export async function checkWorkload(
   { edited, signal }: { edited: string | undefined; signal: AbortSignal },
 ): Promise<WorkloadCheck> {
   const present = edited === undefined ? undefined : core.workloads.require(edited);
-  const draft = draftOf(request, core.settings.current);
+  const draft = draftOf(withoutEcho(request, present), core.settings.current);
   await checkField('/group', () => core.groups.require(draft.group));
   const source = await findSource(core, draft, {
     report: () => {},

@@ -1,11 +1,13 @@
 import { invalid } from '@toolhive/contract/failure';
 import { forwardedHeaders } from '@toolhive/contract/header-forward';
 import { defaultGroup } from '@toolhive/contract/names';
+import { jsonPointer } from '@toolhive/contract/json-pointer';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { isSseUrl } from '@toolhive/contract/sse-url';
 import { readSettings } from '@toolhive/remote/remote-settings';
-import { formatReference, parseReference, secretPlacesIn } from '@toolhive/secrets/reference';
+import { checkHeaders } from '@toolhive/remote/static-headers';
+import { formatReference, secretPlacesIn } from '@toolhive/secrets/reference';
 import type { RunConfigSettings } from './draft.ts';
 import { proxyModeOf, proxySettings } from './local-settings.ts';
 import type { RemoteSource } from './source.ts';
@@ -16,13 +18,13 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   const transport = (request.transport || entry?.transport || usual).toLowerCase();
   const oauth = { ...entry?.oauth_config, ...withoutEmpty(request.oauth_config ?? {}) };
   const secret = request.oauth_config?.client_secret;
-  const headers = [...(request.headers ?? []), ...forwardedHeaders(request.header_forward)];
+  const headers = requestedHeaders(request);
   const auth = {
     ...oauth,
     // Without a resource, a token is good for other servers too, so an entry cannot choose that.
     resource: request.oauth_config?.resource || undefined,
     ...(secret ? { client_secret: formatReference(secret) } : { client_secret: undefined }),
-    headers: headers.length > 0 ? headers : (entry?.headers ?? []).map(withoutSecret),
+    headers: headers.length > 0 ? headers : entryHeaders(entry),
   };
   return {
     remote_url: url.href,
@@ -38,10 +40,36 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   };
 }
 
+/** The headers of a request, from both places where it can name them. */
+function requestedHeaders({
+  headers,
+  header_forward,
+}: CreateWorkload): NonNullable<CreateWorkload['headers']> {
+  const [own, forwarded] = [headers ?? [], forwardedHeaders(header_forward)];
+  const all = [...own, ...forwarded];
+  checkHeaders(all, (index) => {
+    const { name = '', secret } = all[index] ?? {};
+    if (index < own.length) return jsonPointer(['headers', index]);
+    return jsonPointer([
+      'header_forward',
+      secret ? 'add_headers_from_secret' : 'add_plaintext_headers',
+      name,
+    ]);
+  });
+  return all;
+}
+
 /** A remote server gets secrets in its headers, and those that its URL has a place for. */
 function secretsOf({ secrets }: CreateWorkload, url: URL): string[] {
   const places = secretPlacesIn(url.href);
   return (secrets ?? []).filter(({ target }) => places.includes(target)).map(formatReference);
+}
+
+/** The headers of an entry, which have no place in the request. */
+function entryHeaders(entry: RemoteSource['entry']): NonNullable<CreateWorkload['headers']> {
+  const headers = (entry?.headers ?? []).map(withoutSecret);
+  checkHeaders(headers, () => undefined);
+  return headers;
 }
 
 /** Anyone can publish an entry, so an entry cannot choose a stored secret and the host that receives it. */
@@ -65,7 +93,8 @@ export function requireRemoteSettings(settings: RunConfigSettings): RunConfigSet
     });
   }
   readSettings(auth ?? {});
-  for (const { default: value, secret } of auth?.headers ?? []) if (secret && value) parseReference(value);
+  // Those of a request were checked with their places in the request. The others are in a run config.
+  checkHeaders(auth?.headers ?? [], (index) => jsonPointer(['remote_auth_config', 'headers', index]));
   return { ...settings, proxy_mode: proxyModeOf(transport, settings.proxy_mode) };
 }
 

@@ -2,6 +2,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeCapabilities } from '@toolhive/runtime/runtime';
+import { ungrantedWishes } from '../../permissions/later-wishes.ts';
 import { grantedNetworkOf } from '../../permissions/network.ts';
 import { withoutId } from '@toolhive/state/run-configs';
 import { withDescription } from './described.ts';
@@ -47,10 +48,13 @@ function settingsFor(
     const settings = given.kind === 'complete' ? given.settings : localSettings(completed(given), source);
     const { instead_of_image: _ofAnotherMachine, isolate_network: isolate, ...own } = ownSettings(settings);
     const { insteadOf } = source.resolved;
+    // A run config keeps its wishes, and a request leaves only the findings about them.
+    const notGranted = given.kind === 'request' ? ungrantedWishes(given.request) : [];
     return {
       ...own,
       ...(changesIsolation(own, isolate, source.runtime.capabilities) ? { isolate_network: isolate } : {}),
       ...(insteadOf === undefined ? {} : { instead_of_image: insteadOf }),
+      ...(notGranted.length === 0 ? {} : { not_granted: notGranted }),
       ...(isLearning ? { learning: { since: new Date().toISOString() } } : {}),
       runtime: source.runtime.name,
     };

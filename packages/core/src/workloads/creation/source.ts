@@ -5,6 +5,7 @@ import type { PackageLock, PrepareOptions, Progress, Runtime } from '@toolhive/r
 import { formatSource } from '@toolhive/runtime/source';
 import type { StateWing } from '../../wings/state.ts';
 import type { SupplyWing } from '../../wings/supply.ts';
+import { entryNamed } from '@toolhive/registry/mcp-registry-name';
 import { packageNote } from '@toolhive/registry/registry';
 import type { Resolved } from '@toolhive/registry/registry';
 import type { Draft } from './draft.ts';
@@ -119,8 +120,9 @@ async function resolveLocal(
 /** The remote server that a draft names: by its URL, or by the name of a registry entry. */
 function remoteOf(
   registry: Registry,
-  { image: name = '', remoteUrl, urlVariables }: Draft,
+  { image = '', remoteUrl, urlVariables }: Draft,
 ): RemoteSource | undefined {
+  const name = entryNamed(registry, image);
   if (remoteUrl !== undefined) {
     if (name !== '') throw invalid('image and url cannot be used together');
     const url = checkedUrl(remoteUrl);

@@ -329,6 +329,12 @@ test.each([
   });
 });
 
+test('a missing repository can be a scoped package whose name lacks its @', async () => {
+  await expect(prepare(aRuntime(), at('npx', 'no/such'))).rejects.toMatchObject({
+    hint: expect.stringContaining('For a package in the npm registry, use npx://@no/such'),
+  });
+});
+
 test('a machine without git is told how to get it', async () => {
   const bin = await mkdtemp(join(folder, 'bin-'));
   for (const program of ['bwrap', 'ip', 'nsenter', 'node', 'npm']) {

@@ -212,7 +212,10 @@ async function git(
 }
 
 /** Summarizes the error of git in one line. */
-function gitFailure({ git: { url }, version = '' }: RepositorySource, { stderr }: ToolResult): ThvError {
+function gitFailure(
+  { scheme, git: { url }, version = '' }: RepositorySource,
+  { stderr }: ToolResult,
+): ThvError {
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
   const lines = stderr.split('\n').flatMap((line) => /^(?:fatal|error): (.+)/.exec(line)?.[1]?.trim() ?? []);
@@ -223,7 +226,7 @@ function gitFailure({ git: { url }, version = '' }: RepositorySource, { stderr }
     )
   ) {
     return notFound(`the repository ${url} does not exist, or is private`, {
-      hint: 'check the URL. ToolHive fetches public repositories only. For a private one, clone it and run the directory',
+      hint: `check the URL. ToolHive fetches public repositories only. For a private one, clone it and run the directory${scheme === 'npx' ? scopedPackage(url) : ''}`,
     });
   }
   if (/not our ref|not a tree|bad object|did not send all necessary objects/.test(stderr)) {
@@ -233,6 +236,12 @@ function gitFailure({ git: { url }, version = '' }: RepositorySource, { stderr }
     { place: url, reason: reason.slice(0, LONGEST_REASON), said: stderr },
     { check: 'check the network and the proxy settings', timeouts: 'the limits of your proxy' },
   );
+}
+
+/** npm reads `OWNER/NAME` as a repository, but scoped packages are often typed without their `@`. */
+function scopedPackage(url: string): string {
+  const [, owner, name] = /^\/([\w.-]+)\/([\w.-]+)$/.exec(new URL(url).pathname) ?? [];
+  return owner === undefined ? '' : `. For a package in the npm registry, use npx://@${owner}/${name}`;
 }
 
 const LONGEST_REASON = 300;
