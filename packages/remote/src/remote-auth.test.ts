@@ -1284,6 +1284,38 @@ describe('headers that are configured', () => {
     await expect(world.auth.authorize()).rejects.toMatchObject({ kind: 'conflict' });
   });
 
+  test.each(['mine', 'Bearer mine', ' bearer  mine\n'])(
+    'may contain a stored token, with or without its scheme: %j',
+    async (stored) => {
+      await using world = await openWorld();
+      await using auth = await world.open({
+        config: { bearer_token: 'token,target=bearer_token' },
+        resolveSecret: async () => stored,
+      });
+
+      expect(await auth.headers()).toEqual({ authorization: 'Bearer mine' });
+      await expect(auth.authorize()).rejects.toMatchObject({ kind: 'conflict' });
+    },
+  );
+
+  test.each([
+    ['is empty', 'Bearer ', {}],
+    ['is not a token', 'two words', {}],
+    ['is not a token', 'a\r\nHost: b', {}],
+    ['exclude each other', 'mine', { headers: [{ ...header, name: 'authorization', default: 'Basic abc' }] }],
+  ])('%s: a stored token %j is refused without a word of it', async (why, stored, others) => {
+    await using world = await openWorld();
+    const opening = world.open({
+      config: { bearer_token: 'token,target=bearer_token', ...others },
+      resolveSecret: async () => stored,
+    });
+
+    await expect(opening).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringMatching(new RegExp(`${why}$`)),
+    });
+  });
+
   test.each([
     [
       'a name that the proxy decides about',

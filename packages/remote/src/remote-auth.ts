@@ -15,7 +15,7 @@ import { readSettings } from './settings.ts';
 import type { AuthSettings, RemoteAuthConfig } from './settings.ts';
 import { signIn } from './sign-in.ts';
 import type { SignInPace } from './sign-in-pace.ts';
-import { staticHeaders } from './static-headers.ts';
+import { bearerOf, staticHeaders } from './static-headers.ts';
 import { hasExpired, isDue, refreshTokens } from './tokens.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
 
@@ -62,6 +62,13 @@ export async function openRemoteAuth(options: RemoteAuthOptions): Promise<Remote
   if (serverUrl === undefined) throw invalid('the URL of the remote server is invalid');
   const settings = readSettings(options.config ?? {});
   const fixed = await staticHeaders(options.config?.headers, options.resolveSecret);
+  if (settings.bearerToken !== undefined) {
+    if (fixed['authorization'] !== undefined)
+      throw invalid('bearer_token and the header Authorization exclude each other', {
+        hint: 'omit one of them',
+      });
+    fixed['authorization'] = bearerOf(await options.resolveSecret(settings.bearerToken));
+  }
   const auth = new RemoteAuth(options, { serverUrl, settings, fixed });
   await auth.load();
   return auth;

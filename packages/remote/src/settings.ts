@@ -14,6 +14,8 @@ export interface AuthSettings {
   clientId?: string;
   /** The name of the secret that holds the secret of the client. */
   clientSecret?: string;
+  /** The name of the secret that holds a token for every request. Then no sign-in is needed. */
+  bearerToken?: string;
   scopes?: readonly string[];
   /** The resource that tokens are for, in place of the server's own statement. Empty to request none. */
   resource?: string;
@@ -55,12 +57,16 @@ export function readSettings(config: RemoteAuthConfig): AuthSettings {
       },
     );
   }
-  const token = ['bearer_token', 'bearer_token_file'].find((name) => config[name]);
-  if (token !== undefined) {
-    throw invalidField(`/oauth_config/${token}`, `${token} is not supported`, {
-      hint: 'store Bearer and the token as a secret, and send the secret as a header: --remote-forward-headers-secret Authorization=NAME',
-    });
+  if (config['bearer_token_file']) {
+    throw invalidField(
+      '/oauth_config/bearer_token_file',
+      'a run config cannot make ToolHive read a token in a file',
+      {
+        hint: 'store the token as a secret, and use bearer_token',
+      },
+    );
   }
+  const bearerToken = config.bearer_token ? parseReference(config.bearer_token).name : undefined;
   const clientSecret = config.client_secret ? parseReference(config.client_secret).name : undefined;
   if (clientSecret !== undefined && !config.client_id) {
     throw invalidField('/oauth_config', 'an OAuth client secret requires a client_id');
@@ -72,6 +78,7 @@ export function readSettings(config: RemoteAuthConfig): AuthSettings {
     ...(endpoints && { endpoints }),
     ...(config.client_id && { clientId: config.client_id }),
     ...(clientSecret && { clientSecret }),
+    ...(bearerToken && { bearerToken }),
     ...(config.scopes?.length && { scopes: config.scopes }),
     ...(config.resource && { resource: resourceOf(config.resource) }),
     parameters: parametersOf(config),

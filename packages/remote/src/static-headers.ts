@@ -58,6 +58,16 @@ export async function staticHeaders(
   return resolved;
 }
 
+/** The value of `authorization` with a stored token, which can begin with its scheme. */
+export function bearerOf(token: string): string {
+  const value = token.trim().replace(/^bearer(?:\s+|$)/i, '');
+  // RFC 6750, section 2.1
+  if (/^[\w.~+/-]+=*$/.test(value)) return `Bearer ${value}`;
+  throw invalid(`the secret with the bearer token ${value === '' ? 'is empty' : 'is not a token'}`, {
+    hint: 'store the token alone, without quotation marks and line breaks',
+  });
+}
+
 type Problem = [message: string, details?: FailureDetails];
 
 function problemOfName(name: string): Problem | undefined {

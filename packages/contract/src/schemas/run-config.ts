@@ -68,6 +68,10 @@ const sections = {
     client_id: text('The OAuth client ID. Without one, ToolHive registers a client.'),
     client_secret: z.string().optional().meta({ description: 'A reference to a secret, never the secret.' }),
     client_secret_file: text('A file with the client secret.'),
+    bearer_token: z
+      .string()
+      .nullish()
+      .meta({ description: 'A reference to a secret with a token for every request, instead of a sign-in.' }),
     scopes: texts('The scopes to request.'),
     use_pkce: flag('Use PKCE.'),
     skip_browser: flag('Print the sign-in URL instead of opening a browser.'),

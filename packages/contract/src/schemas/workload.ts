@@ -110,8 +110,7 @@ const RemoteOAuth = z
     client_id: z.string().optional(),
     client_secret: SecretReference.nullish(),
     bearer_token: SecretReference.nullish().meta({
-      description:
-        'Refused. Later versions of the original send a token without signing in. Use a secret header instead.',
+      description: 'A stored token for every request, instead of a sign-in.',
     }),
     scopes: z.array(z.string()).nullish(),
     use_pkce: z.boolean().optional(),

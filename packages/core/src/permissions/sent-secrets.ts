@@ -13,6 +13,7 @@ export function sentByProxy(runConfig: RunConfig): string[] {
     ...sends(exchange?.client_secret, hostOf(exchange?.token_url)),
     // Without an issuer, the remote server names the host itself.
     ...sends(remote?.client_secret, hostOf(remote?.token_url || remote?.issuer || url)),
+    ...(url ? sends(remote?.bearer_token, hostOf(url)) : []),
     ...(url ? (remote?.headers ?? []) : []).flatMap(({ secret, default: reference }) =>
       secret ? sends(reference, hostOf(url)) : [],
     ),
@@ -37,7 +38,7 @@ export function givenToServer(runConfig: RunConfig): string[] {
   );
 }
 
-function sends(reference: string | undefined, host: string): string[] {
+function sends(reference: string | null | undefined, host: string): string[] {
   return reference ? [`the proxy sends the secret ${nameOf(reference)} to ${host}`] : [];
 }
 

@@ -158,12 +158,13 @@ function remotePartsOf({
   remote_url: url,
   remote_auth_config: auth,
 }: RunConfig): Pick<WorkloadDetails, 'url' | 'oauth_config' | 'headers' | 'header_forward'> {
-  const { headers, client_secret: secret, bearer_token: _refused, timeout, ...oauth } = auth ?? {};
+  const { headers, client_secret: secret, bearer_token: token, timeout, ...oauth } = auth ?? {};
   return {
     url,
     oauth_config: {
       ...oauth,
       ...(secret ? { client_secret: parseReference(secret) } : {}),
+      ...(token ? { bearer_token: parseReference(token) } : {}),
       // The original writes nanoseconds.
       ...(timeout === undefined
         ? {}

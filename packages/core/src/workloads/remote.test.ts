@@ -79,6 +79,25 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
+test('a stored token is sent to the server that the request names, and never told', async () => {
+  await using remote = await openRemoteServer('modern');
+  await using daemon = await openDaemon();
+  await daemon.core.secrets.setup({ provider_type: 'encrypted', password: 'correct horse' });
+  await daemon.core.secrets.create('notes', 'the-token');
+  const bearer_token = { name: 'notes', target: 'bearer_token' };
+
+  const { name } = await run(daemon.core, { name: 'far', url: remote.url, oauth_config: { bearer_token } });
+  await untilStatus(daemon.core, name, 'running');
+
+  expect(remote.seen.map(({ authorization }) => authorization)).toContain('Bearer the-token');
+  const described = await getWorkload(daemon.core, name);
+  expect(described).toMatchObject({ oauth_config: { bearer_token } });
+  expect(described.warnings).toContainEqual(expect.stringMatching(/sends the secret notes to 127\.0\.0\.1:/));
+  expect(JSON.stringify([described, daemon.core.workloads.require(name).runConfig])).not.toContain(
+    'the-token',
+  );
+});
+
 describe('an edit of the headers', () => {
   const header = { description: '', required: true };
   const team = { ...header, name: 'X-Team', secret: false, default: 'red' };
@@ -162,7 +181,7 @@ test('headers go with every request, secret ones without being told', async () =
   expect(remote.seen.every((seen) => seen['x-team'] === 'blue' && seen['x-key'] === 'canary-value')).toBe(
     true,
   );
-  expect(JSON.stringify(getWorkload(daemon.core, name))).not.toContain('canary-value');
+  expect(JSON.stringify(await getWorkload(daemon.core, name))).not.toContain('canary-value');
 });
 
 test('a server that wants a token gets one; while it wants another, the status says where to sign in', async () => {

@@ -47,6 +47,7 @@ function reached({ transport, remote_auth_config: auth }: RunConfig, url: string
     name,
     secret ? placeholder(name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')) : value,
   ]);
+  if (auth?.bearer_token) headers.push(['Authorization', `Bearer ${placeholder('TOKEN')}`]);
   return {
     type: transport === 'sse' ? 'sse' : 'http',
     url,

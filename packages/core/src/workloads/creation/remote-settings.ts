@@ -17,13 +17,15 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   const usual = isSseUrl(url.href) ? 'sse' : 'streamable-http';
   const transport = (request.transport || entry?.transport || usual).toLowerCase();
   const oauth = { ...entry?.oauth_config, ...withoutEmpty(request.oauth_config ?? {}) };
-  const secret = request.oauth_config?.client_secret;
+  const { client_secret: secret, bearer_token: token } = request.oauth_config ?? {};
   const headers = requestedHeaders(request);
   const auth = {
     ...oauth,
     // Without a resource, a token is good for other servers too, so an entry cannot choose that.
     resource: request.oauth_config?.resource || undefined,
-    ...(secret ? { client_secret: formatReference(secret) } : { client_secret: undefined }),
+    // Only a request can choose stored secrets.
+    client_secret: secret ? formatReference(secret) : undefined,
+    bearer_token: token ? formatReference(token) : undefined,
     headers: headers.length > 0 ? headers : entryHeaders(entry),
   };
   return {
