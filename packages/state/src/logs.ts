@@ -184,12 +184,17 @@ export class Logs {
 
   /** Removes both logs of a workload. Followers have received the end. */
   async remove(name: string): Promise<void> {
+    await this.clear(name);
+    this.endFollowing(name);
+  }
+
+  /** Removes what both logs contain, for another server of the same name. Followers receive what it writes. */
+  async clear(name: string): Promise<void> {
     for (const kind of kinds) {
       const path = this.#path(name, kind);
       for (const file of [path, `${path}.1`]) await rm(file, { force: true });
       this.#removed.delete(path);
     }
-    this.endFollowing(name);
   }
 
   /** Ends the followers of a removed workload's logs. */
