@@ -42,7 +42,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/adoption': ['contract', 'pasted', 'state', 'clients', 'secrets', 'core'],
   'packages/project': ['contract', 'pasted', 'runtime', 'state', 'core', 'adoption'],
   'packages/control': ['contract', 'proxy'],
-  'packages/operator': ['contract', 'runtime', 'outgoing', 'kubernetes', 'registry', 'core'],
+  'packages/operator': ['contract', 'pasted', 'runtime', 'outgoing', 'kubernetes', 'registry', 'core'],
   'packages/api': [
     'contract',
     'pasted',

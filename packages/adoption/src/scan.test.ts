@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -41,6 +42,36 @@ test.each([
   expect(problems).toEqual([
     ['on', undefined],
     ['off', 'it is disabled'],
+  ]);
+});
+
+test('a file of variables that cannot be read only concerns its server', async () => {
+  const at = (name: string): string => join(home, name);
+  execFileSync('mkfifo', [at('pipe')]);
+  await symlink('/dev/zero', at('endless'));
+  const entry = { command: 'npx', args: ['-y', 'server'] };
+  const reading = (name: string) => ({ ...entry, envFile: at(name) });
+  const settings = {
+    mcpServers: { none: reading('none'), pipe: reading('pipe'), endless: reading('endless'), other: entry },
+  };
+  await writeFile(join(home, 'gemini-cli', 'settings.json'), JSON.stringify(settings));
+
+  const { servers } = await scan({
+    clients: ['gemini-cli'],
+    home,
+    env: {},
+    userFiles: (client) => [join(home, client, 'settings.json')],
+    isOwn: () => false,
+  });
+
+  const problems = servers.flatMap(({ entries, failure }) =>
+    entries.map(({ name }) => [name, failure?.message]),
+  );
+  expect(problems).toEqual([
+    ['none', expect.stringContaining(`${at('none')} cannot be read`)],
+    ['pipe', `${at('pipe')} is not a file`],
+    ['endless', `${at('endless')} is not a file`],
+    ['other', undefined],
   ]);
 });
 

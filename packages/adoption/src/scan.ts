@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { AdoptionPlan, AdoptionScope } from '@toolhive/contract/adoption';
 import { replaceCredentials, urlWithoutCredentials } from '@toolhive/contract/credential';
@@ -9,6 +8,7 @@ import { findPlaces, readPlace } from '@toolhive/clients/places';
 import type { Place } from '@toolhive/clients/places';
 import { readClientDocument } from '@toolhive/pasted/client-document';
 import { readClientEntry } from '@toolhive/pasted/client-entry';
+import { readProjectFile } from '@toolhive/pasted/project-file';
 import type { EntryFrom } from '@toolhive/pasted/client-entry';
 import { readEntry } from '@toolhive/pasted/entry-fields';
 import { isDisabled } from '@toolhive/pasted/entry-state';
@@ -122,7 +122,8 @@ async function readServer(
         inputs,
         directory: place.directory,
         searchPath: usualSearchPath(env['PATH']),
-        readFile: (file) => readFile(file, 'utf8'),
+        // Another server may have put a pipe or a device there.
+        readFile: async (file) => readProjectFile(file),
       };
       // A project can come from others, and must not use the user's variables, files, and programs.
       const { request, notes, needs } = await readClientEntry(

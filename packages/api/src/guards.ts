@@ -24,7 +24,7 @@ import {
 import type { Principal } from '@toolhive/proxy/principal';
 import type { Context, MiddlewareHandler } from 'hono';
 import { actsForOwnUser } from './peer-user.ts';
-import { sessionIn } from './ui-sessions.ts';
+import { sessionsIn } from './ui-sessions.ts';
 import type { UiSessions } from './ui-sessions.ts';
 
 /** The largest body that a write may have. */
@@ -117,10 +117,10 @@ export const uiPrincipal: Principal = { id: 'ui', claims: { sub: 'ui' } };
 async function isSignedIn(context: Context, sessions: UiSessions): Promise<boolean> {
   const { req } = context;
   if (req.header('sec-fetch-site') !== 'same-origin') return false;
-  const session = sessionIn(req.header('cookie'), req.header('host') ?? '');
+  const found = sessionsIn(req.header('cookie'), req.header('host') ?? '');
   const socket = socketOf(context);
-  if (session === undefined || (socket !== undefined && !(await actsForOwnUser(socket)))) return false;
-  return sessions.accepts(session);
+  if (found.length === 0 || (socket !== undefined && !(await actsForOwnUser(socket)))) return false;
+  return found.some((session) => sessions.accepts(session));
 }
 
 /** How many requests one listener answers: so many at once, and from then on so many a second. */

@@ -24,6 +24,8 @@ export interface Call {
   asLines: boolean;
   /** Aborted when the caller goes away. */
   signal: AbortSignal;
+  /** Aborts the signal of a HEAD request, whose caller wants nothing else. */
+  giveUp: () => void;
   /** Whether the caller may read a workload or a group. */
   isVisible: IsVisible;
   /** The address that the caller used. */
@@ -192,9 +194,12 @@ function parseBody(schema: ZodType, value: unknown): unknown {
 }
 
 function silentCall(context: Context, isVisible: Call['isVisible'], asLines: boolean): Call {
+  const { raw, method } = context.req;
+  const over = new AbortController();
   return {
     report: () => {},
-    signal: context.req.raw.signal,
+    signal: method === 'HEAD' ? AbortSignal.any([raw.signal, over.signal]) : raw.signal,
+    giveUp: () => over.abort(),
     isVisible,
     asLines,
     host: context.req.header('host') ?? '',
@@ -240,18 +245,18 @@ function respond(
   context: Context,
   { success }: Operation,
   result: unknown,
-  { signal, asLines }: Pick<Call, 'signal' | 'asLines'>,
+  call: Pick<Call, 'signal' | 'giveUp' | 'asLines'>,
 ): Response {
   const { status, body } = success;
   if (body === undefined) return context.body(null, status as 202);
   if (body === 'text') {
-    const mediaType = asLines ? progressMediaType : plainText;
+    const mediaType = call.asLines ? progressMediaType : plainText;
     if (typeof result === 'string') return context.body(result, status as 200, { 'content-type': mediaType });
-    return streamed(context, mediaType, result as AsyncIterable<string>, signal);
+    return streamed(context, mediaType, result as AsyncIterable<string>, call);
   }
   if ('events' in body) {
     const events = result as AsyncIterable<Sent<{ type: string }>>;
-    return streamed(context, 'text/event-stream', asServerSentEvents(events), signal, ': alive\n\n');
+    return streamed(context, 'text/event-stream', asServerSentEvents(events), call, ': alive\n\n');
   }
   return context.json(result as object, status as 200);
 }
@@ -267,11 +272,15 @@ function streamed(
   context: Context,
   mediaType: string,
   pieces: AsyncIterable<string>,
-  signal: AbortSignal,
+  { signal, giveUp }: Pick<Call, 'signal' | 'giveUp'>,
   heartbeat?: string,
 ): Response {
-  // A HEAD response has no body, so the stream would never be read or canceled.
-  if (context.req.method === 'HEAD') return context.body(null, 200, { 'content-type': mediaType });
+  if (context.req.method === 'HEAD') {
+    // It has no body, but something waits for its reader already, and ends only when the reader begins and gives up.
+    giveUp();
+    ended(pieces).catch(() => {}); // the response says nothing about it
+    return context.body(null, 200, { 'content-type': mediaType });
+  }
   const encoder = new TextEncoder();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -293,6 +302,10 @@ function streamed(
   };
   pump().catch(() => {}); // the client has disconnected
   return context.body(readable, 200, { 'content-type': mediaType });
+}
+
+async function ended(pieces: AsyncIterable<string>): Promise<void> {
+  for await (const _piece of pieces) return;
 }
 
 /** Runs a long operation, and streams its progress as one JSON object per line. */

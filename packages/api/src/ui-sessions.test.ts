@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UiSessions, sessionCookie, sessionIn } from './ui-sessions.ts';
+import { UiSessions, sessionCookie, sessionsIn } from './ui-sessions.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -56,7 +56,14 @@ test('the cookie belongs to one port', () => {
   const [pair = ''] = cookie.split(';');
 
   expect(cookie).toMatch(/; HttpOnly; SameSite=Strict;/);
-  expect(sessionIn(`other=1; ${pair}`, '127.0.0.1:8080')).toBe('secret');
-  expect(sessionIn(pair, '127.0.0.1:9090')).toBeUndefined();
-  expect(sessionIn(undefined, '127.0.0.1:8080')).toBeUndefined();
+  expect(sessionsIn(`other=1; ${pair}`, '127.0.0.1:8080')).toEqual(['secret']);
+  expect(sessionsIn(pair, '127.0.0.1:9090')).toEqual([]);
+  expect(sessionsIn(undefined, '127.0.0.1:8080')).toEqual([]);
+});
+
+test('a page on another port cannot hide the cookie behind one of the same name', () => {
+  const [pair = ''] = sessionCookie('127.0.0.1:8080', 'secret').split(';');
+  const other = pair.replace('secret', 'other');
+
+  expect(sessionsIn(`${other}; ${pair}`, '127.0.0.1:8080')).toEqual(['other', 'secret']);
 });

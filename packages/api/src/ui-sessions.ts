@@ -77,9 +77,12 @@ export function sessionCookie(host: string, session: string): string {
   return `${cookieName(host)}=${session}; Path=/api/; HttpOnly; SameSite=Strict; Max-Age=${sessionMs / 1000}`;
 }
 
-/** The session secret in a `Cookie` header. */
-export function sessionIn(cookies: string | undefined, host: string): string | undefined {
+/**
+ * The session secrets in a `Cookie` header. Every page of this host, on any port, can add cookies of the same name, and the
+ * browser sends those for a longer path first.
+ */
+export function sessionsIn(cookies: string | undefined, host: string): string[] {
   const name = `${cookieName(host)}=`;
-  const pair = cookies?.split(/; */).find((text) => text.startsWith(name));
-  return pair?.slice(name.length);
+  const pairs = cookies?.split(/; */).filter((text) => text.startsWith(name)) ?? [];
+  return pairs.map((pair) => pair.slice(name.length));
 }

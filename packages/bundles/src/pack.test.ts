@@ -1,11 +1,23 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openArchive } from './archive.ts';
 import { packBundle } from './pack.ts';
+import { openFound } from './packed-files.ts';
 import { aManifest } from './testing/manifests.ts';
 
 const run = promisify(execFile);
@@ -142,6 +154,33 @@ describe('a packed directory', () => {
 
     await expect(packBundle(directory, `${directory}.mcpb`)).rejects.toThrow(message);
     await expect(validation).rejects.toThrow();
+  });
+
+  test.each(['manifest.json', '.mcpbignore', 'icon.png'])(
+    'is packed or refused without reading a device without an end: %s',
+    async (name) => {
+      const directory = await aDirectory({ 'server/index.js': '' }, aManifest({ icon: 'icon.png' }));
+      await rm(join(directory, name), { force: true });
+      await symlink('/dev/zero', join(directory, name));
+
+      await expect(packBundle(directory, `${directory}.mcpb`)).rejects.toThrow(
+        /has no manifest\.json|is not a PNG file/,
+      );
+    },
+  );
+
+  test('contains no file that a link has replaced meanwhile', async () => {
+    const directory = await aDirectory({ 'server/index.js': '' });
+    const [file, elsewhere] = [join(directory, 'server', 'key.txt'), join(folder, 'server', 'key.txt')];
+    await mkdir(dirname(elsewhere), { recursive: true });
+    await writeFile(elsewhere, 'SECRET');
+
+    await writeFile(file, '');
+    await rename(join(directory, 'server'), join(directory, 'moved'));
+    await symlink(dirname(elsewhere), join(directory, 'server'));
+    const opened = openFound(file, await realpath(directory));
+
+    await expect(opened).rejects.toThrow('was replaced while the bundle was packed');
   });
 
   test('without a manifest is refused with where to read about it', async () => {

@@ -1,9 +1,10 @@
-import { lstat, open, readFile, readdir, realpath } from 'node:fs/promises';
+import { lstat, readdir, realpath } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { invalid, notFound, tooLarge } from '@toolhive/contract/failure';
 import ignore from 'ignore';
 import { bundleLimits } from './archive.ts';
-import { MANIFEST, type Manifest, readPublishedManifest } from './manifest.ts';
+import { MANIFEST, MANIFEST_LIMIT, type Manifest, readPublishedManifest } from './manifest.ts';
+import { beginningOf, openFound, readSmall } from './packed-files.ts';
 import { type FileToPack, writeArchive } from './write-archive.ts';
 
 /** What was packed. */
@@ -68,13 +69,14 @@ const usually = [
 ];
 
 const IGNORE_FILES = ['.mcpbignore', '.dxtignore'];
+const IGNORE_LIMIT = 1024 ** 2;
 
 /**
  * Packs a directory into a bundle that the official validation accepts. Throws `invalid` for an invalid manifest, and
  * for a link, because a bundle contains only files.
  */
 export async function packBundle(directory: string, output: string): Promise<PackedBundle> {
-  const content = await readFile(join(directory, MANIFEST)).catch(() => undefined);
+  const content = await readSmall(join(directory, MANIFEST), MANIFEST_LIMIT);
   if (content === undefined) {
     throw notFound(`${directory} has no ${MANIFEST}`, {
       hint: 'describe the server in a manifest.json: https://github.com/modelcontextprotocol/mcpb/blob/main/MANIFEST.md',
@@ -91,20 +93,18 @@ export async function packBundle(directory: string, output: string): Promise<Pac
 }
 
 async function filesIn(root: string): Promise<{ files: FileToPack[]; omitted: string[] }> {
-  const patterns = await Promise.all(
-    IGNORE_FILES.map((name) => readFile(join(root, name), 'utf8').catch(() => '')),
-  );
+  const patterns = await Promise.all(IGNORE_FILES.map((name) => readSmall(join(root, name), IGNORE_LIMIT)));
   const secret = ignore({ ignorecase: true }).add(never);
-  const chosen = patterns.reduce((all, text) => all.add(text), ignore().add(usually));
+  const chosen = patterns.reduce((all, text) => all.add(text?.toString() ?? ''), ignore().add(usually));
   const files: FileToPack[] = [];
   const omitted: string[] = [];
   const real = await realpath(root);
   let bytes = 0;
   const folders = [''];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const name of (await readdir(join(root, folder))).toSorted()) {
+    for (const name of (await readdir(join(real, folder))).toSorted()) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      const place = join(root, path);
+      const place = join(real, path);
       const found = await lstat(place);
       const word = found.isDirectory() ? `${path}/` : path;
       if (secret.ignores(word) || (path !== MANIFEST && chosen.ignores(word))) omitted.push(word);
@@ -117,7 +117,8 @@ async function filesIn(root: string): Promise<{ files: FileToPack[]; omitted: st
         }
         const { size, mode } = await lstat(file);
         bytes += size;
-        files.push({ path, content: { file }, isExecutable: (mode & 0o111) !== 0 });
+        const content = { size, open: () => openFound(file, real) };
+        files.push({ path, content, isExecutable: (mode & 0o111) !== 0 });
       } else throw invalid(`${place} is not a file`, { hint: `move it, or list ${path} in .mcpbignore` });
       if (files.length > bundleLimits.entries || bytes > bundleLimits.bytes)
         throw tooLarge(
@@ -142,9 +143,8 @@ async function targetOf(link: string, path: string, root: string): Promise<strin
 }
 
 async function isPrivateKey(path: string): Promise<boolean> {
-  await using file = await open(path, 'r');
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(64 * 1024), 0);
-  return /PRIVATE KEY|PuTTY-User-Key-File/.test(buffer.subarray(0, bytesRead).toString('latin1'));
+  const beginning = await beginningOf(path, 64 * 1024);
+  return /PRIVATE KEY|PuTTY-User-Key-File/.test(beginning.toString('latin1'));
 }
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -156,8 +156,8 @@ async function requireIcon(directory: string, content: Buffer): Promise<void> {
   const beginning =
     isAbsolute(icon) || icon.includes('${__dirname}')
       ? undefined
-      : await readFile(join(directory, icon)).catch(() => undefined);
-  if (beginning?.subarray(0, PNG.length).equals(PNG) === true) return;
+      : await beginningOf(join(directory, icon), PNG.length);
+  if (beginning?.equals(PNG) === true) return;
   throw invalid(`the icon ${JSON.stringify(icon)} is not a PNG file in ${directory}`, {
     hint: 'name a PNG file by its path in the directory, for example icon.png',
   });

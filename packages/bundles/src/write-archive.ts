@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { ZipFile } from 'yazl';
 
-/** A file to pack: its content, or the file of this machine that contains it. */
+/** A file to pack: its content, or how to open the file of this machine that contains it, which is closed after that. */
 export interface FileToPack {
   path: string;
-  content: Buffer | { file: string };
+  content: Buffer | { size: number; open: () => Promise<FileHandle> };
   isExecutable: boolean;
 }
 
@@ -26,7 +27,16 @@ export async function writeArchive(files: readonly FileToPack[], output: string)
       forceDosTimestamp: true, // other times depend on the time zone
     };
     if (Buffer.isBuffer(content)) zip.addBuffer(content, path, options);
-    else zip.addFile(content.file, path, options);
+    else {
+      zip.addReadStreamLazy(path, { ...options, size: content.size }, (told) => {
+        const failed = (error: unknown): boolean => zip.emit('error', error);
+        const end = Math.max(content.size - 1, 0); // the file may be growing
+        content
+          .open()
+          .then((file) => file.createReadStream({ end }).once('error', failed))
+          .then((stream) => told(null, stream), failed);
+      });
+    }
   }
   zip.end();
   const staged = `${output}.${randomUUID()}.new`;

@@ -1,4 +1,4 @@
-import { mkdir, mkdtempDisposable, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, symlink, truncate, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -45,4 +45,6 @@ test('a file that a configuration names is a file of its directory', async () =>
   await expect(read(join(project, 'link.env'))).rejects.toThrow('is outside of');
   await expect(read(join(project, 'inner'))).rejects.toThrow('is not a file');
   await expect(read(join(project, 'none'))).rejects.toThrow('file not found');
+  await truncate(join(project, 'inner/values.env'), 1024 ** 4);
+  await expect(read(join(project, 'inner/values.env'))).rejects.toThrow('has more than 1 MiB');
 });

@@ -1,7 +1,9 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readFile, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
 import { addAbortSignal } from 'node:stream';
+import { readBounded } from '@toolhive/contract/bounded-read';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 
 /** Reads the file that the user named in a flag or argument. Errors contain `flag` as the user typed it. */
@@ -23,12 +25,19 @@ export async function readTextInside(directory: string, path: string, what: stri
   };
   const root = await realpath(directory).catch(failed);
   const real = await realpath(expanded(path)).catch(failed);
-  if (!real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
-    throw invalid(`the configuration names ${path}, which is outside of ${directory}`, {
-      hint: `if the server may get the content of this file, copy the file to ${directory}, or use thv run --env-file`,
-    });
-  if (!(await stat(real).catch(failed)).isFile()) throw invalid(`invalid ${what}: ${path} is not a file`);
-  return readText(real, what);
+  const isInside = (place: string): boolean => place.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+  const outside = invalid(`the configuration names ${path}, which is outside of ${directory}`, {
+    hint: `if the server may get the content of this file, copy the file to ${directory}, or use thv run --env-file`,
+  });
+  if (!isInside(real)) throw outside;
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  await using file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(failed);
+  // Directories on the way may have been replaced by links meanwhile. Where there is no /proc, that is not noticed.
+  if (!isInside(await realpath(`/proc/self/fd/${file.fd}`).catch(() => real))) throw outside;
+  if (!(await file.stat()).isFile()) throw invalid(`invalid ${what}: ${path} is not a file`);
+  const excess = (): Error => tooLarge(`invalid ${what}: ${path} has more than 1 MiB`);
+  const bytes = await readBounded(file.createReadStream({ autoClose: false }), mostCharacters, excess);
+  return decoded(Buffer.from(bytes.buffer));
 }
 
 /** PowerShell and editors of Windows write UTF-16, with a mark at the beginning. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { link, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
-import { filesIn } from '@toolhive/state/files';
+import { filesIn, readBoundedFile } from '@toolhive/state/files';
+import { holdFolder } from './held-folder.ts';
 
 const waitMs = 1000;
 const retryMs = 100;
@@ -14,15 +15,21 @@ const staleAfterMs = 5 * 60_000;
  * another process holds the lock for more than a second.
  */
 export async function takeLock(path: string): Promise<AsyncDisposable> {
-  const lock = `${path}.lock`;
+  await using opened = new AsyncDisposableStack();
+  // The lock is removed from the folder that it was created in, even if another one is in its place by then.
+  const folder = opened.use(await holdFolder(dirname(path)));
+  const lock = folder.at(`${basename(path)}.lock`);
   for (let waitedMs = 0; !(await create(lock)); waitedMs += retryMs) {
     if (await breakStale(lock)) continue;
     if (waitedMs >= waitMs) {
-      throw conflict(`${path} is locked by another program`, { hint: `if none is running, remove ${lock}` });
+      throw conflict(`${path} is locked by another program`, {
+        hint: `if none is running, remove ${path}.lock`,
+      });
     }
     await pause(retryMs);
   }
-  return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) };
+  opened.defer(() => rm(lock, { force: true }));
+  return opened.move();
 }
 
 /** Removes the locks on a file that killed ToolHive processes left. Locks of other programs stay. */
@@ -109,16 +116,26 @@ function isFresh(mtimeMs: number): boolean {
   return Math.abs(Date.now() - mtimeMs) < staleAfterMs;
 }
 
-/** The process that holds a lock. Undefined without a ToolHive lock. */
+/** The process that holds a lock. Undefined without a ToolHive lock: anything can have its name. */
 async function holderOf(lock: string): Promise<{ isAlive: boolean } | undefined> {
   try {
-    return holderIn(await readFile(lock, 'utf8'));
+    const bytes = await readBoundedFile(lock, {
+      maxBytes: maxLockBytes,
+      notAFile: () => new NotALock(),
+      tooLarge: () => new NotALock(),
+    });
+    return holderIn(bytes.toString());
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EISDIR') return undefined;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (error instanceof NotALock || ['ENOENT', 'ENXIO', 'ELOOP'].includes(code)) return undefined;
     throw error;
   }
 }
+
+/** A lock contains the numbers of a process and of its start. */
+const maxLockBytes = 1024;
+
+class NotALock extends Error {}
 
 /** The process that a lock or a temporary name belongs to. Undefined if it does not belong to ToolHive. */
 function holderIn(text: string): { isAlive: boolean } | undefined {

@@ -1,19 +1,21 @@
 import type { BigIntStats } from 'node:fs';
 import {
   closeSync,
+  constants,
+  fstatSync,
   ftruncateSync,
   fsyncSync,
   lstatSync,
   openSync,
   realpathSync,
   renameSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { conflict } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
+import { holdFolder } from './held-folder.ts';
 
 /** A file as of the last read. */
 export interface Snapshot {
@@ -30,23 +32,31 @@ interface Replaced {
   before: Snapshot | undefined;
 }
 
+/** A file that is about to be replaced, with its path in the folder that is held open. */
+interface Held extends Replaced {
+  place: string;
+}
+
 /** Replaces a file with a text. Returns false if the file has changed since it was read, and leaves it unchanged. */
 export async function replaceFile(file: Replaced, text: string): Promise<boolean> {
   const { path, target, before } = file;
-  await using temporary = await writeBeside(path, target, before?.stats, text);
-  if (before !== undefined && before.stats.nlink > 1n) return rewrite(file, before, text); // another name has the same content
-  const result = move(temporary.path, file);
-  if (result === 'mounted') return before !== undefined && rewrite(file, before, text);
+  await using folder = await holdFolder(dirname(target));
+  if (folder.real !== dirname(target)) return false; // a link is in its place, which may lead to any folder of the user
+  const held = { ...file, place: folder.at(basename(target)) };
+  await using temporary = await writeBeside(path, held.place, before?.stats, text);
+  if (before !== undefined && before.stats.nlink > 1n) return rewrite(held, before, text); // another name has the same content
+  const result = move(temporary.path, held);
+  if (result === 'mounted') return before !== undefined && rewrite(held, before, text);
   if (result === 'changed') return false;
-  await syncDirectory(dirname(target));
+  await folder.sync();
   return true;
 }
 
 /** Without a pause between the comparison and the change, in which another program could write the file. */
-function move(from: string, file: Replaced): 'moved' | 'changed' | 'mounted' {
+function move(from: string, file: Held): 'moved' | 'changed' | 'mounted' {
   if (!isUnchanged(file)) return 'changed';
   try {
-    renameSync(from, file.target);
+    renameSync(from, file.place);
     return 'moved';
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EBUSY') return 'mounted'; // as single files in a container are
@@ -58,10 +68,12 @@ function move(from: string, file: Replaced): 'moved' | 'changed' | 'mounted' {
  * Writes into the file itself, which is not atomic: a power cut can damage the file. Restores its content if the disk
  * becomes full.
  */
-function rewrite(file: Replaced, before: Snapshot, text: string): boolean {
-  const descriptor = openSync(file.target, 'r+');
+function rewrite(file: Held, before: Snapshot, text: string): boolean {
+  const descriptor = openSync(file.place, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    if (!isUnchanged(file)) return false;
+    // The path may have led to another file for a moment.
+    const opened = fstatSync(descriptor, { bigint: true });
+    if (versionOf(opened) !== versionOf(before.stats) || !isUnchanged(file)) return false;
     try {
       overwrite(descriptor, text);
     } catch (error) {
@@ -83,12 +95,12 @@ function overwrite(descriptor: number, text: string): void {
   fsyncSync(descriptor);
 }
 
-function isUnchanged({ path, target, before }: Replaced): boolean {
+function isUnchanged({ path, target, place, before }: Held): boolean {
+  const now = lstatSync(place, { bigint: true, throwIfNoEntry: false });
   if (before === undefined) {
-    const isMissing = lstatSync(path, { throwIfNoEntry: false }) === undefined;
+    const isMissing = now === undefined && lstatSync(path, { throwIfNoEntry: false }) === undefined;
     return isMissing && join(realpathSync(dirname(path)), basename(path)) === target;
   }
-  const now = statSync(path, { bigint: true, throwIfNoEntry: false });
   return now !== undefined && versionOf(now) === versionOf(before.stats) && realpathSync(path) === target;
 }
 
@@ -147,11 +159,6 @@ async function writeAs(
   await file.chmod(mode);
   await file.writeFile(text);
   await file.sync();
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path, 'r');
-  await directory.sync().catch(() => {}); // some file systems do not support syncing a directory, and the rename is complete without it
 }
 
 /** Generated files are links to files that only their generator changes. */

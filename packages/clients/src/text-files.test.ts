@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import {
@@ -13,6 +13,7 @@ import {
   readFile,
   readlink,
   realpath,
+  rename,
   rm,
   rmdir,
   stat,
@@ -23,6 +24,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { replaceFile } from './replace-file.ts';
 import { TextFiles } from './text-files.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -247,6 +249,19 @@ describe('several writers', () => {
     expect(await readFile(path, 'utf8')).toBe('theirs ours');
   });
 
+  test('do not lead a file into the folder behind a link in the place of its own', async () => {
+    const elsewhere = join(directory, 'home');
+    await mkdir(elsewhere);
+    await utimes(elsewhere, longAgo, longAgo); // changes with every entry, also with one that is removed again
+    const target = join(directory, 'project', 'config.json');
+    await symlink(elsewhere, join(directory, 'project'));
+
+    const isReplaced = await replaceFile({ path: target, target, before: undefined }, 'new');
+
+    expect(isReplaced).toBe(false);
+    expect((await stat(elsewhere)).mtime).toEqual(longAgo);
+  });
+
   test('that never stop are given up on', async () => {
     await writeFile(path, 'old');
 
@@ -354,6 +369,27 @@ describe('the lock', () => {
 
     await expect(edit()).rejects.toMatchObject({ kind: 'conflict', hint: expect.stringContaining('.lock') });
     expect(await readdir(directory)).toEqual(['config.json.lock']);
+  });
+
+  test('that is a pipe is waited for no longer than another one', async () => {
+    execFileSync('mkfifo', [`${path}.lock`]);
+
+    await expect(files.edit(path, options, append('new'))).rejects.toThrow('locked by another program');
+  });
+
+  test('is removed from its folder even if a link is in the place of that now', async () => {
+    const [folder, elsewhere] = [join(directory, 'project'), join(directory, 'home')];
+    await mkdir(folder);
+    await mkdir(elsewhere);
+
+    await files.edit(join(folder, 'config.json'), options, async () => {
+      await rename(folder, `${folder}-moved`);
+      await symlink(elsewhere, folder);
+      return undefined;
+    });
+
+    expect(await readdir(`${folder}-moved`)).toEqual([]);
+    expect(await readdir(elsewhere)).toEqual([]);
   });
 
   test('of a dead process is taken over', async () => {

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { lstat, open, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -6,6 +7,7 @@ import { readBounded } from '@toolhive/contract/bounded-read';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { sweepLocks, takeLock } from './file-lock.ts';
+import { holdFolder } from './held-folder.ts';
 import { readOnly, replaceFile, temporaryOf, versionOf, writeBeside } from './replace-file.ts';
 import type { Snapshot } from './replace-file.ts';
 
@@ -88,7 +90,8 @@ export class TextFiles {
       requireUsable(path, stats, maxBytes);
       await this.#edits.run(target, async () => {
         await using _lock = await takeLock(path);
-        await using _temporary = await writeBeside(path, target, stats, '');
+        await using folder = await holdFolder(dirname(target));
+        await using _temporary = await writeBeside(path, folder.at(basename(target)), stats, '');
       });
     });
   }
@@ -122,8 +125,8 @@ async function find(path: string): Promise<Found> {
 }
 
 async function read(path: string, target: string, maxBytes: number): Promise<Snapshot> {
-  requireUsable(path, await stat(target, { bigint: true }), maxBytes); // checked before opening, because opening a pipe would block
-  await using file = await open(target, 'r');
+  // A pipe would otherwise block until something writes to it.
+  await using file = await open(target, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat({ bigint: true });
   requireUsable(path, stats, maxBytes);
   const stream = file.createReadStream({ autoClose: false });

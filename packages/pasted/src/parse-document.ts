@@ -1,10 +1,9 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { TomlError, parse as parseToml } from 'smol-toml';
-import { parseDocument as parseYamlDocument } from 'yaml';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { repairedJson } from './json-repair.ts';
 import { withoutMargin } from './margin.ts';
-import { repeatedKey } from './yaml-keys.ts';
+import { valueOfYaml } from './yaml-keys.ts';
 
 /** Parses the text of a configuration, or all blocks in the fences and before the text of a Markdown page. */
 export function parseDocuments(text: string, what: string): unknown[] {
@@ -82,7 +81,7 @@ function parse(quoted: string, what: string): unknown {
       throw invalid(`${what} is not JSON: syntax error in ${place}`, hint === undefined ? {} : { hint });
     }
   }
-  const parsers = [() => parseToml(text), (): unknown => parseYaml(text)];
+  const parsers = [() => parseToml(text), () => valueOfYaml(text, { maxAliasCount: 100 })];
   let toml: TomlError | undefined;
   for (const read of parsers) {
     try {
@@ -159,15 +158,6 @@ function withoutEscapes(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Throws for errors. A warning would contain a line of the document, which can be a secret, so nothing prints it. */
-function parseYaml(text: string): unknown {
-  const document = parseYamlDocument(text, { uniqueKeys: false, prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) throw error;
-  if (repeatedKey(document) !== undefined) throw new Error('a key occurs twice');
-  return document.toJS({ maxAliasCount: 100 }) as unknown;
 }
 
 /** Separates a repeated key of a JSON object from its number. */

@@ -132,3 +132,9 @@ test.each([
 
   expect(new Set(refused).size).toBe(1);
 });
+
+test('a file of the largest size that contains only mistakes is refused in a moment', () => {
+  const text = `version: 1\n${'] '.repeat(240_000)}`;
+
+  expect(refusal(text)).toContain('toolhive.yaml is not YAML: Unexpected flow-seq-end token');
+});

@@ -63,7 +63,8 @@ function parseProject(text: string, path: string): ParsedFile {
   const file = basename(path);
   const lines = new LineCounter();
   // The keys are compared later.
-  const [document, second] = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, merge: false });
+  const options = { lineCounter: lines, uniqueKeys: false, merge: false, prettyErrors: false };
+  const [document, second] = parseAllDocuments(text, options);
   if (document === undefined || !('contents' in document) || document.contents === null)
     throw invalid(`${file} is empty`, { hint: `begin with version: 1 and servers:` });
   if (second !== undefined) throw invalid(`${file} has several YAML documents`, { hint: 'use one' });

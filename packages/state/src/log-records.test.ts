@@ -78,3 +78,35 @@ test('what follows has the positions that it has when it is read again', async (
   expect(textsOf(seen)).toEqual(['two', 'three ä', 'four']);
   expect(seen.map(({ line }) => line)).toEqual(all.slice(1).map(({ line }) => line));
 });
+
+test('many followers that read nothing share the memory of a few, and there are not too many', async () => {
+  await using opened = await openLogs();
+  await using file = await opened.logs.open('echo', 'server');
+  const stop = new AbortController();
+  const follow = () => opened.logs.follow('echo', 'server', { lines: 0 }, stop.signal);
+  const followers = Array.from({ length: 256 }, follow);
+  const lines = `${'x'.repeat(99)}\n`.repeat(5_000); // half a megabyte
+  file.write(lines);
+
+  const [first] = followers;
+  const piece = (await first?.next())?.value ?? '';
+
+  expect(piece).toContain('characters were dropped here');
+  expect(follow).toThrow('256 callers already follow logs');
+  expect(() =>
+    opened.logs.followRecords('echo', 'server', { lines: 0 }, { isHttp: false, signal: stop.signal }),
+  ).toThrow('256 callers already follow logs');
+});
+
+test('a follower that gives up before it reads leaves its place', async () => {
+  await using opened = await openLogs();
+  for (let i = 0; i < 300; i += 1) {
+    const stop = new AbortController();
+    opened.logs.follow('echo', 'server', { lines: 0 }, stop.signal);
+    stop.abort();
+  }
+
+  const { signal } = new AbortController();
+
+  expect(() => opened.logs.follow('echo', 'server', { lines: 0 }, signal)).not.toThrow();
+});

@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@toolhive/contract/failure';
 import { LineSplitter } from '@toolhive/contract/line-splitter';
 import type { LogRecord } from '@toolhive/contract/log-record';
 import { recordOf, stampBytes } from './log-records.ts';
@@ -16,6 +17,9 @@ const maxFileBytes = 4 * 1024 * 1024;
 const maxWaitingBytes = 1024 * 1024;
 /** How much of the end of dropped output is still written. */
 const keptBytes = 16 * 1024;
+/** How many followers there may be, and how many of them get all of `maxWaitingBytes`. More of them share that. */
+const maxFollowers = 256;
+const fullFollowers = 32;
 /** How much is written at once, and how much more per second: a flood costs processor time that other workloads need. */
 const burstBytes = 8 * 1024 * 1024;
 const bytesPerSecond = 1024 * 1024;
@@ -56,6 +60,7 @@ export class Logs {
   readonly #directory: string;
   readonly #open = new Map<string, LogFile>();
   readonly #followers = new Map<string, Set<Follower>>();
+  #following = 0;
   /** How many bytes of each log were in files that rotation has removed since the daemon started. */
   readonly #removed = new Map<string, number>();
 
@@ -99,7 +104,17 @@ export class Logs {
   }
 
   /** The last lines as records, and then all new lines, like `follow`. */
-  async *followRecords(
+  followRecords(
+    name: string,
+    kind: LogKind,
+    window: LogWindow,
+    { isHttp, signal }: LogRecords & { signal: AbortSignal },
+  ): AsyncGenerator<LogRecord, void, void> {
+    this.#requireRoom(); // the generator begins only after the response to the client
+    return this.#followedRecords(name, kind, window, { isHttp, signal });
+  }
+
+  async *#followedRecords(
     name: string,
     kind: LogKind,
     window: LogWindow,
@@ -110,13 +125,13 @@ export class Logs {
     await file?.flushed();
     // Taken in the same turn in which the follower begins, so that nothing is missing between the two.
     const end = file?.size;
-    const pieces = this.follow(name, kind, { lines: 0 }, signal);
+    using follower = this.#join(path, signal);
     const base = (this.#removed.get(path) ?? 0) + (await sizeOf(`${path}.1`));
     const known = await this.#lines(path, { ...window, before: base + (end ?? Infinity) });
     for (const { text, position } of known) yield recordOf(text, { kind, isHttp, position });
     let position = base + (end ?? (await sizeOf(path)));
     const splitter = new LineSplitter();
-    for await (const piece of pieces) {
+    for await (const piece of follower.pieces()) {
       const lines = splitter.add(piece);
       if (splitter.restLength > maxWaitingBytes) lines.push(splitter.take().slice(0, maxWaitingBytes));
       const at = new Date().toISOString();
@@ -152,44 +167,54 @@ export class Logs {
     signal: AbortSignal,
   ): AsyncGenerator<string, void, void> {
     const path = this.#path(name, kind);
-    const follower = new Follower();
     // At once: the workload may be removed before anything is read.
-    this.#followers.set(path, (this.#followers.get(path) ?? new Set()).add(follower));
-    return this.#piecesFor(follower, path, window, signal);
+    return this.#piecesFor(this.#join(path, signal), path, window);
   }
 
-  async *#piecesFor(
-    follower: Follower,
-    path: string,
-    window: LogWindow,
-    signal: AbortSignal,
-  ): AsyncGenerator<string, void, void> {
-    const giveUp = (): void => follower.end();
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      if (signal.aborted) return;
-      const file = this.#open.get(path);
-      const before = file?.size; // the follower receives the bytes after this position
-      await file?.flushed();
-      const text = await readWindow(path, window, before);
-      if (text !== '') yield text;
-      yield* follower.pieces();
-    } finally {
-      signal.removeEventListener('abort', giveUp);
+  async *#piecesFor(joined: Follower, path: string, window: LogWindow): AsyncGenerator<string, void, void> {
+    using follower = joined;
+    const file = this.#open.get(path);
+    const before = file?.size; // the follower receives the bytes after this position
+    await file?.flushed();
+    const text = follower.isOver ? '' : await readWindow(path, window, before);
+    if (text !== '') yield text;
+    yield* follower.pieces();
+  }
+
+  /** A follower of new bytes until it is disposed of, or the signal aborts. Throws `unavailable` if there are too many. */
+  #join(path: string, signal: AbortSignal): Follower {
+    this.#requireRoom();
+    const room = (): number => maxWaitingBytes / Math.max(1, this.#following / fullFollowers);
+    const follower: Follower = new Follower(room, signal, () => {
+      this.#following -= 1;
       const followers = this.#followers.get(path);
       followers?.delete(follower);
       if (followers?.size === 0) this.#followers.delete(path);
-    }
+    });
+    if (follower.isOver) return follower;
+    this.#following += 1;
+    this.#followers.set(path, (this.#followers.get(path) ?? new Set()).add(follower));
+    return follower;
+  }
+
+  #requireRoom(): void {
+    if (this.#following < maxFollowers) return;
+    throw unavailable(`${maxFollowers} callers already follow logs`, { hint: 'close one of these clients' });
   }
 
   /** Removes both logs of a workload. Followers have received the end. */
   async remove(name: string): Promise<void> {
+    await this.clear(name);
+    this.endFollowing(name);
+  }
+
+  /** Empties both logs for another server of the same name. Followers stay. */
+  async clear(name: string): Promise<void> {
     for (const kind of kinds) {
       const path = this.#path(name, kind);
       for (const file of [path, `${path}.1`]) await rm(file, { force: true });
       this.#removed.delete(path);
     }
-    this.endFollowing(name);
   }
 
   /** Ends the followers of a removed workload's logs. */
@@ -463,17 +488,34 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 /** A reader that follows at its own pace, with limited memory. */
-class Follower {
+class Follower implements Disposable {
   readonly #decoder = new StringDecoder('utf8');
+  readonly #room: () => number;
+  readonly #signal: AbortSignal;
+  readonly #leave: () => void;
   #waiting: string[] = [];
   #waitingLength = 0;
   #dropped = 0;
-  #isOver = false;
+  #isOver: boolean;
+  #hasLeft: boolean;
   #wake = (): void => {};
+
+  /** `room` returns how much may wait. `leave` is called once, unless the signal has aborted already. */
+  constructor(room: () => number, signal: AbortSignal, leave: () => void) {
+    this.#room = room;
+    this.#signal = signal;
+    this.#leave = leave;
+    this.#isOver = this.#hasLeft = signal.aborted;
+    signal.addEventListener('abort', this.#givenUp, { once: true });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
 
   take(chunk: Buffer): void {
     const text = this.#decoder.write(chunk);
-    if (this.#waitingLength + text.length > maxWaitingBytes) this.#dropped += text.length;
+    if (this.#waitingLength + text.length > this.#room()) this.#dropped += text.length;
     else {
       this.#waiting.push(text);
       this.#waitingLength += text.length;
@@ -481,10 +523,23 @@ class Follower {
     this.#wake();
   }
 
+  /** Waiting output is still read. */
   end(): void {
     this.#isOver = true;
     this.#wake();
   }
+
+  [Symbol.dispose](): void {
+    this.#signal.removeEventListener('abort', this.#givenUp);
+    if (!this.#hasLeft) this.#leave();
+    this.#hasLeft = true;
+  }
+
+  /** A follower that no reader has begun to read is disposed of by no reader. */
+  readonly #givenUp = (): void => {
+    this.end();
+    this[Symbol.dispose]();
+  };
 
   async *pieces(): AsyncGenerator<string, void, void> {
     while (true) {

@@ -24,6 +24,7 @@ const saveMs = 1_000;
 export class NetworkDecisions implements Disposable {
   readonly title = 'the network decisions';
   readonly #log: Logger;
+  readonly #isKnown: (workload: WorkloadId) => boolean;
   readonly #stored: WorkloadRows;
   readonly #workloads = new Map<WorkloadId, Map<string, NetworkDecision>>();
   readonly #unsaved = new Set<WorkloadId>();
@@ -31,8 +32,13 @@ export class NetworkDecisions implements Disposable {
   #timer: NodeJS.Timeout | undefined;
 
   /** `earlier` is the path of the database of earlier versions. */
-  constructor(database: WorkloadDatabase, earlier: string, log: Logger) {
+  constructor(
+    database: WorkloadDatabase,
+    earlier: string,
+    { log, isKnown }: { log: Logger; isKnown: (workload: WorkloadId) => boolean },
+  ) {
     this.#log = log;
+    this.#isKnown = isKnown;
     this.#stored = database.rows({
       names: ['decisions'],
       schema:
@@ -75,7 +81,7 @@ export class NetworkDecisions implements Disposable {
 
   /** Adds a connection's byte counts to the latest decision about its host and port. */
   addTraffic(workload: WorkloadId, { host, port }: EgressDecision, { sent, received }: Traffic): void {
-    const decision = this.#of(workload).get(`allowed ${host} ${port ?? ''}`);
+    const decision = this.#workloads.get(workload)?.get(`allowed ${host} ${port ?? ''}`);
     if (decision === undefined) return;
     decision.sent_bytes += sent;
     decision.received_bytes += received;
@@ -175,7 +181,10 @@ export class NetworkDecisions implements Disposable {
     this.#unsaved.clear();
     try {
       const insert = this.#stored.prepare('INSERT OR REPLACE INTO decisions VALUES (?, ?)');
-      for (const workload of unsaved) insert.run(workload, JSON.stringify([...this.#of(workload).values()]));
+      for (const workload of unsaved) {
+        if (this.#isKnown(workload)) insert.run(workload, JSON.stringify([...this.#of(workload).values()]));
+        else this.#workloads.delete(workload); // its last connections ended after it was removed
+      }
     } catch (error) {
       this.#log.error({ why: messageOf(error) }, 'network decisions could not be saved');
     }

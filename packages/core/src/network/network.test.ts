@@ -17,6 +17,7 @@ import { withChange } from './permissions.ts';
 import { WorkloadEgress } from './workload-egress.ts';
 import { WorkloadDatabase } from '@toolhive/state/workload-database';
 import { newWorkloadId } from '@toolhive/state/workload-id';
+import type { WorkloadId } from '@toolhive/state/workload-id';
 
 const log = pino({ level: 'silent' });
 const allowed: EgressDecision = { host: 'api.example', port: 443, verdict: 'allowed', rule: 'public hosts' };
@@ -37,9 +38,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const [a, b] = [newWorkloadId(), newWorkloadId()];
 
-async function openDecisions(): Promise<NetworkDecisions> {
+async function openDecisions(isKnown = (_id: WorkloadId) => true): Promise<NetworkDecisions> {
   const database = await WorkloadDatabase.open(path, log);
-  const decisions = new NetworkDecisions(database, join(folder, 'earlier.db'), log);
+  const decisions = new NetworkDecisions(database, join(folder, 'earlier.db'), { log, isKnown });
   const dispose = decisions[Symbol.dispose].bind(decisions);
   return Object.assign(decisions, {
     [Symbol.dispose]() {
@@ -73,6 +74,19 @@ describe('network decisions', () => {
     ]);
     expect(decisions.list(a, 'denied').map(({ host }) => host)).toEqual(['evil.example']);
     expect(decisions.list(b)).toEqual([]);
+  });
+
+  test('are not stored of a workload that has been removed meanwhile', async () => {
+    {
+      using decisions = await openDecisions((id) => id !== b);
+      decisions.record(b, allowed, undefined);
+      decisions.forget(b);
+      decisions.record(b, allowed, undefined);
+      decisions.addTraffic(b, allowed, { sent: 1, received: 1 });
+    }
+    using decisions = await openDecisions();
+
+    expect(decisions.ids()).toEqual([]);
   });
 
   test('outlive the daemon, but not the workload', async () => {

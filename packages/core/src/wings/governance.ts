@@ -41,7 +41,8 @@ export interface GovernanceWing {
 export async function openGovernance(state: State, opened: AsyncDisposableStack): Promise<GovernanceWing> {
   const { paths, database, directory, log, now } = state;
   const audit = opened.use(await AuditLog.open(paths, log));
-  const decisions = opened.use(new NetworkDecisions(database, paths.earlier.decisions, log));
+  const isKnown = (id: StoredRunConfig['id']): boolean => directory.runConfigOf(id) !== undefined;
+  const decisions = opened.use(new NetworkDecisions(database, paths.earlier.decisions, { log, isKnown }));
   const pins = openPins(state, (id) => doubts.of(id));
   const doubts: PolicyDoubts = new PolicyDoubts(
     (id) => pins.offerOf(id),
@@ -53,7 +54,7 @@ export async function openGovernance(state: State, opened: AsyncDisposableStack)
     await History.open(paths.history, {
       log,
       now,
-      isKnown: (id) => directory.runConfigOf(id) !== undefined,
+      isKnown,
       withoutSecrets: (text) => redaction.withoutSecrets(text),
     }),
   );

@@ -77,3 +77,17 @@ test('lines are found by a text and a time in the whole log, and the time itself
     'follow cannot be combined with until or search',
   ]);
 });
+
+test.each(['logs?follow=true', 'logs?follow=true&format=ndjson', 'network/events', 'traffic/events'])(
+  'a request for only the headers of a stream leaves nobody who watches: %s',
+  async (stream) => {
+    await using api = await openTestApi();
+    await api.run('echo');
+    const place = `/api/v1beta/workloads/echo/${stream}`;
+
+    const statuses = new Set<number>();
+    for (let i = 0; i < 300; i += 1) statuses.add((await api.send('HEAD', place, {})).status);
+
+    expect([...statuses]).toEqual([200]);
+  },
+);

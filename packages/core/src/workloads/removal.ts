@@ -46,6 +46,14 @@ export class Removal {
     logs.endFollowing(name); // also for those who began while the files were being removed
   }
 
+  /** Another server has the name now, and the earlier one's lines must not explain its failures. It starts in any case. */
+  async clearLogs(name: string): Promise<void> {
+    const { logs, log } = this.#options;
+    await logs
+      .clear(name)
+      .catch((error: unknown) => log.warn({ workload: name, err: error }, 'logs could not be removed'));
+  }
+
   /** Continues after a part that cannot be removed. The next start tries again. */
   async forgetParts(
     id: WorkloadId,

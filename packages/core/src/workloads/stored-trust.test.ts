@@ -244,10 +244,12 @@ test('a server that takes over the name of a failed workload starts without its 
     .catch(() => {});
   await expect.poll(() => core.workloads.require('math').condition.status).toBe('error');
   delete world.said.rawResults['initialize'];
+  await writeFile(join(core.paths.logs, 'math.server.log'), 'written by the earlier server\n');
 
   await run(core, { name: 'math' });
 
   expect(await trustIn(core, 'math')).toEqual(nothing);
+  expect(await core.logs.read('math', 'server', { lines: 10 })).not.toContain('earlier server');
 });
 
 test('the same workload keeps its trust when it is edited and when the daemon starts again', async () => {

@@ -181,9 +181,9 @@ export class Workloads implements AsyncDisposable {
     }
   }
 
-  /** Runs a workload with another run config. Returns when that is on disk. */
+  /** Runs a workload with another run config, and with an ID also another server. Returns when that is on disk. */
   async change(supervisor: Supervisor, { runConfig, mounts }: Prepared, id?: WorkloadId): Promise<void> {
-    await supervisor.change(runConfig, (changed) => this.#saveToStart(supervisor, changed, mounts), id);
+    await supervisor.change(runConfig, (changed) => this.#saveToStart(supervisor, changed, mounts, id), id);
   }
 
   /** Changes the run config of a workload whose server continues to run. Returns when that is on disk. */
@@ -245,17 +245,17 @@ export class Workloads implements AsyncDisposable {
 
   /** A kill between the two files must not leave a workload stopped that was about to start with this run config. */
   async #saveToStart(
-    { condition }: Supervisor,
+    { condition: { status, createdAt } }: Supervisor,
     changed: StoredRunConfig,
     mounts: readonly PinnedMount[],
+    newId?: WorkloadId,
   ): Promise<void> {
     const { name } = changed.runConfig;
     await this.#options.mounts.store(changed.id, mounts);
-    if (condition.status === 'stopped') {
-      const stored = { status: condition.status, created_at: condition.createdAt };
-      await this.#options.statuses.write(name, { ...stored, starts: markOf(changed) });
-    }
+    if (status === 'stopped')
+      await this.#options.statuses.write(name, { status, created_at: createdAt, starts: markOf(changed) });
     await this.#save(changed);
+    if (newId !== undefined) await this.#removal.clearLogs(name);
   }
 
   /** The group may have been removed in the meantime, which is checked at the moment of the commit. */

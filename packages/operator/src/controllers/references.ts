@@ -6,7 +6,7 @@ import type { ApprovedItem } from '@toolhive/contract/tool-pins';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isNotFound } from '@toolhive/kubernetes/status';
-import { parse } from 'yaml';
+import { valueOfYaml } from '@toolhive/pasted/yaml-keys';
 import * as z from 'zod';
 import { laterFieldProblems } from '../crds/later-fields.ts';
 import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
@@ -227,7 +227,7 @@ async function parsedKey(read: Reader, name: string, key: string): Promise<unkno
   if (text === undefined)
     throw new UnresolvedReference('ConfigMapKeyNotFound', `ConfigMap ${name} has no key ${key}`);
   try {
-    return parse(text, { maxAliasCount: 0, logLevel: 'error' }); // a warning would print a line of the text
+    return valueOfYaml(text, { maxAliasCount: 0 });
   } catch {
     throw new UnresolvedReference(
       'InvalidConfigMap',
