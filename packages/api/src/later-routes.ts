@@ -29,7 +29,7 @@ const laterRoutes: readonly LaterRoute[] = [
   {
     pattern: /^\/registry\/[^/]+\/refresh$/,
     purpose: 'reads the registry again',
-    instead: `use GET ${apiBase}/registry/default, because ToolHive updates its copy by itself`,
+    instead: `use GET ${apiBase}/registry/default, because ToolHive updates its copy automatically`,
   },
   {
     pattern: /^\/registry\/[^/]+\/v0\.1\/.*\/(?:skills|plugins)(?:\/|$)/,

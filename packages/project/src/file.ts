@@ -172,7 +172,7 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
   return Object.keys(shape);
 }
 
-/** A longer key is no misspelled one. */
+/** A longer key is not a misspelling. */
 const longestKey = 100;
 
 /** Other words for keys, from requests and from clients. */

@@ -21,15 +21,17 @@ export const HeaderForward = z
 
 type Header = z.infer<typeof RegistryHeader>;
 
+/** A header with a value, or with a reference to the secret that contains the value. */
+export const header = (name: string, secret: boolean, value: string): Header => ({
+  name,
+  description: '',
+  required: true,
+  secret,
+  default: value,
+});
+
 /** The same as a list of headers. */
 export function forwardedHeaders(forward: z.infer<typeof HeaderForward> | null | undefined): Header[] {
-  const header = (name: string, secret: boolean, value: string): Header => ({
-    name,
-    description: '',
-    required: true,
-    secret,
-    default: value,
-  });
   return [
     ...Object.entries(forward?.add_plaintext_headers ?? {}).map(([name, value]) =>
       header(name, false, value),

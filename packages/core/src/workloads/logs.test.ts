@@ -79,7 +79,7 @@ test('lines are found by a text and a time in the whole log, and the time itself
 });
 
 test.each(['logs?follow=true', 'logs?follow=true&format=ndjson', 'network/events', 'traffic/events'])(
-  'a request for only the headers of a stream leaves nobody who watches: %s',
+  'a request for only the headers of a stream leaves no watcher behind: %s',
   async (stream) => {
     await using api = await openTestApi();
     await api.run('echo');

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ThvError, invalid } from '@toolhive/contract/failure';
+import { header } from '@toolhive/contract/header-forward';
 import type { InputProblem } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { AuditConfig } from '@toolhive/contract/observation';
@@ -353,13 +354,6 @@ async function readEnvironment(flags: FlagValues): Promise<Record<string, string
 
 function readHeaders(flags: FlagValues): CreateWorkload['headers'] {
   const [plainFlag, secretFlag] = ['remote-forward-headers', 'remote-forward-headers-secret'];
-  const header = (name: string, secret: boolean, value: string) => ({
-    name,
-    description: '',
-    required: true,
-    secret,
-    default: value,
-  });
   return [
     ...readPairs(plainFlag, flags.list(plainFlag)).map(([name, value]) => header(name, false, value)),
     ...readPairs(secretFlag, flags.list(secretFlag)).map(([name, secret]) =>

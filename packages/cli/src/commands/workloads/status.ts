@@ -5,7 +5,7 @@ import type { CommandCall } from '../../command.ts';
 import type { Page } from '../../out.ts';
 import { paintedStatus } from './list.ts';
 
-/** Shows one workload, in the same form as `thv list`. A workload that does not run is no failure. */
+/** Shows one workload, in the same form as `thv list`. A stopped workload is not a failure. */
 export async function run({ arguments: [name = ''], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
