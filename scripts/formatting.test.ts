@@ -44,3 +44,13 @@ test('knows a formatted content in another clone, until the content or the setti
   await writeFile(join(first, 'fine.ts'), 'const a="a"\n');
   expect(await findUnformatted({ root: first, memory })).toEqual(['fine.ts is not formatted']);
 });
+
+test('checks all files of an archive, which Git does not know', async () => {
+  const root = await aRepository({ 'fine.ts': 'const a = 1;\n' });
+  await rm(join(root, '.git'), { recursive: true });
+  const memory = join(root, 'formatted');
+  expect(await findUnformatted({ root, memory })).toEqual([]);
+
+  await writeFile(join(root, 'odd.ts'), 'const a=1\n');
+  expect(await findUnformatted({ root, memory })).toEqual([`files in ${root} are not formatted`]);
+});

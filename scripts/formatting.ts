@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { check, getFileInfo, resolveConfig, version } from 'prettier';
+import { run } from './run.ts';
 
 /** How many contents are remembered: those of several branches. */
 const maxKnown = 30_000;
@@ -19,11 +20,14 @@ interface FormattingOptions {
  * by their hashes, wherever their clone is. Prettier's own cache knows files by their paths, and forgets those of other clones.
  */
 export async function findUnformatted({ root, memory }: FormattingOptions): Promise<string[]> {
-  const listed = promisify(execFile)('git', ['ls-files', '-z', '-co', '--exclude-standard'], {
-    cwd: root,
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  const paths = (await listed).stdout.split('\0').filter((path) => path !== '');
+  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
+  const words = ['ls-files', '-z', '-co', '--exclude-standard'];
+  const listed = await promisify(execFile)('git', words, options).catch(() => undefined); // an archive, not a clone
+  if (listed === undefined) {
+    const code = await run('prettier', ['--check', '--log-level=warn', root]);
+    return code === 0 ? [] : [`files in ${root} are not formatted`];
+  }
+  const paths = listed.stdout.split('\0').filter((path) => path !== '');
   const readFrom = (path: string): Promise<string> => readFile(join(root, path), 'utf8').catch(() => '');
   const settings = [
     version,
